@@ -1,0 +1,95 @@
+"""Words of a world: fields of a few bits that hold small numbers, and sets of up to 64 things."""
+
+from numpy import int64, uint64
+
+from foglight.compile import compiled_twin, jitable
+
+Field = tuple[int, int, int]  # word, lowest bit, number of bits
+
+
+@jitable
+def get(world, field):
+    """The number in a field."""
+    return int64((world[field[0]] >> uint64(field[1])) & ((uint64(1) << uint64(field[2])) - uint64(1)))
+
+
+@jitable
+def put(world, field, number):
+    """Store a number that fits into a field."""
+    mask = ((uint64(1) << uint64(field[2])) - uint64(1)) << uint64(field[1])
+    world[field[0]] = (world[field[0]] & ~mask) | (uint64(number) << uint64(field[1]))
+
+
+@jitable
+def bit(i):
+    """The set that holds i alone."""
+    return uint64(1) << uint64(i)
+
+
+@jitable
+def first_bits(n):
+    """The set of 0 to n - 1, for n up to 64."""
+    return ~uint64(0) >> uint64(64 - n) if n > 0 else uint64(0)
+
+
+@jitable
+def has(word, i):
+    """Whether i is in the set."""
+    return (word >> uint64(i)) & uint64(1) != uint64(0)
+
+
+def count(word):
+    """How many things are in the set."""
+    return int(word).bit_count()
+
+
+@compiled_twin(count)
+def _count(word):
+    # sums of neighbouring bits, then of pairs, nibbles and bytes: LLVM recognises it as one instruction
+    word = uint64(word)
+    word -= (word >> uint64(1)) & uint64(0x5555555555555555)
+    word = (word & uint64(0x3333333333333333)) + ((word >> uint64(2)) & uint64(0x3333333333333333))
+    word = (word + (word >> uint64(4))) & uint64(0x0F0F0F0F0F0F0F0F)
+    return int64((word * uint64(0x0101010101010101)) >> uint64(56))
+
+
+def lowest(word):
+    """The smallest member of a set that is not empty."""
+    word = int(word)
+    return (word & -word).bit_length() - 1
+
+
+@compiled_twin(lowest)
+def _lowest(word):
+    word = uint64(word)
+    return count((word & (~word + uint64(1))) - uint64(1))
+
+
+@jitable
+def without_lowest(word):
+    """The set without its smallest member."""
+    return word & (word - uint64(1))
+
+
+@jitable
+def nth(word, n):
+    """The member that has n smaller ones: halve the word six times; no branch depends on chance."""
+    rank, place = uint64(n), uint64(0)
+    for width in (32, 16, 8, 4, 2, 1):
+        size = uint64(width)
+        low = uint64(count((word >> place) & ((uint64(1) << size) - uint64(1))))
+        skip = uint64(rank >= low)
+        rank -= low * skip
+        place += size * skip
+    return int64(place)
+
+
+@jitable
+def members(word, out):
+    """Write the members, ascending, into `out`; how many."""
+    n = 0
+    while word != uint64(0):
+        out[n] = lowest(word)
+        word = without_lowest(word)
+        n += 1
+    return n

@@ -1,0 +1,321 @@
+"""Rules as plain Python that run compiled: dispatch by game type, kernels, and a disk cache that is never stale.
+
+Three kinds of function meet here.
+
+- A *rule* (`required`, `optional`) is a generic function such as `step(game, world, action)`. Called from Python it
+  looks up the implementation for `type(game)`; called from compiled code, Numba resolves it from the game's *type*,
+  so that it becomes a direct call. A game registers its implementations with `@implements(GameClass)`.
+- A *helper* (`jitable`) is a plain function that compiled code may call too.
+- A *kernel* is an entry point: compiled for games that are NamedTuples, interpreted for any other game.
+
+Nothing is passed to a kernel as a function and nothing closes over one: both would defeat the disk cache.
+
+The cache holds one file per kernel and signature, named by a digest of everything the machine code depends on: the
+source of the kernel's module, of the game's module, and of every module these import, however indirectly, plus the
+versions and the processor. What is edited is therefore recompiled and what is not is loaded; there is no index that
+could disagree with the files. Numba is imported when the first kernel is called, not before.
+"""
+
+import ast
+import functools
+import hashlib
+import importlib.util
+import inspect
+import os
+import pickle
+import re
+import sys
+import sysconfig
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+Function = Callable[..., Any]
+
+PATIENCE = 1.0  # seconds of compiling after which the person is told why nothing happens
+INTERPRET_ALL = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
+_rules: dict[str, "Rule"] = {}
+_waiting: list[Callable[[], None]] | None = []  # registrations that need Numba; None once it is here
+
+
+class Rule:
+    """A generic function of a game: one implementation per game class, and perhaps a default."""
+
+    def __init__(self, stub: Function, default: Function | None) -> None:
+        self.name = stub.__name__
+        self.parameters = inspect.signature(stub)
+        self.default = default
+        self.implementations: dict[type, Function] = {}
+
+    def implementation(self, game_class: type) -> Function:
+        found = self.implementations.get(game_class, self.default)
+        if found is None:
+            raise NotImplementedError(f"{game_class.__name__} has no rule '{self.name}'; every game needs one")
+        return found
+
+
+def required(stub: Function) -> Function:
+    """A rule that every game implements; the stub holds its signature and its meaning."""
+    return _generic(stub, None)
+
+
+def optional(stub: Function) -> Function:
+    """A rule that has a default, the stub's own body."""
+    return _generic(stub, stub)
+
+
+def _generic(stub: Function, default: Function | None) -> Function:
+    rule = _rules[stub.__name__] = Rule(stub, default)
+
+    @functools.wraps(stub)
+    def dispatch(game: Any, *rest: Any) -> Any:
+        return rule.implementation(type(game))(game, *rest)
+
+    def resolve(game: Any, *rest: Any) -> Function:
+        return rule.implementation(game.instance_class)
+
+    resolve.__signature__ = rule.parameters  # type: ignore[attr-defined]  # Numba compares the argument names
+    dispatch.rule = rule  # type: ignore[attr-defined]
+    _with_numba(lambda: _overload(dispatch, resolve))
+    return dispatch
+
+
+def implements(game_class: type) -> Callable[[Function], Function]:
+    """Register the decorated function as `game_class`'s implementation of the rule of the same name."""
+
+    def register(function: Function) -> Function:
+        rule = _rules.get(function.__name__)
+        if rule is None:
+            raise TypeError(f"there is no rule '{function.__name__}'; the rules are {', '.join(sorted(_rules))}")
+        wanted, given = list(rule.parameters.parameters), list(inspect.signature(function).parameters)
+        if wanted != given:
+            raise TypeError(f"rule '{rule.name}' takes ({', '.join(wanted)}), not ({', '.join(given)})")
+        rule.implementations[game_class] = function
+        return jitable(function)
+
+    return register
+
+
+def jitable(function: Function) -> Function:
+    """A helper: a plain function that rules and kernels may call, compiled or not."""
+    compiled_twin(function)(function)
+    return function
+
+
+def compiled_twin(function: Function) -> Callable[[Function], Function]:
+    """Compiled code that calls `function` gets the decorated one: same results, other arithmetic."""
+
+    def register(twin: Function) -> Function:
+        @functools.wraps(function)
+        def resolve(*arguments: Any) -> Function:
+            return twin
+
+        _with_numba(lambda: _overload(function, resolve))
+        return twin
+
+    return register
+
+
+class Kernel:
+    """An entry point: `kernel(game, ...)` runs compiled, or interpreted if the game is not a NamedTuple."""
+
+    def __init__(self, function: Function) -> None:
+        self.py_func = function
+        functools.update_wrapper(self, function)
+
+    def __call__(self, game: Any, *rest: Any) -> Any:
+        if is_compiled(game):
+            return self.dispatcher(game, *rest)
+        return self.py_func(game, *rest)
+
+    @functools.cached_property
+    def dispatcher(self) -> Any:
+        """Numba's dispatcher for this kernel, with our cache; the first use imports Numba."""
+        numba = _start_numba()
+        dispatcher = numba.njit(nogil=True, error_model="numpy")(self.py_func)
+        dispatcher._cache = _KernelCache(self.py_func)
+        return dispatcher
+
+
+def kernel(function: Function) -> Kernel:
+    """Make `function(game, ...)` a compiled entry point; `.py_func` is the same source, interpreted."""
+    return Kernel(function)
+
+
+def is_compiled(game: Any) -> bool:
+    """Whether kernels run compiled on this game."""
+    return isinstance(game, tuple) and not INTERPRET_ALL
+
+
+# Numba, when it is needed ---------------------------------------------------------------------------------------
+
+
+def _with_numba(registration: Callable[[], None]) -> None:
+    if _waiting is None:
+        registration()
+    else:
+        _waiting.append(registration)
+
+
+def _overload(function: Function, resolve: Function) -> None:
+    from numba.extending import overload
+
+    overload(function, strict=False, jit_options={"error_model": "numpy"})(resolve)
+
+
+@functools.cache
+def _start_numba() -> ModuleType:
+    global _waiting
+    import numba
+    from numba.core import event
+
+    class Announcer(event.Listener):
+        """Says what is being compiled once that takes longer than a person's patience."""
+
+        def on_start(self, event: Any) -> None:
+            games = [t.instance_class for t in event.data["args"] if hasattr(t, "instance_class")]
+            if isinstance(event.data["dispatcher"]._cache, _KernelCache):
+                what = snake_case(games[0].__name__) if games else event.data["dispatcher"].py_func.__name__.strip("_")
+                self.timer = threading.Timer(PATIENCE, print, [f"compiling {what}, once"], {"file": sys.stderr})
+                self.timer.daemon = True
+                self.timer.start()
+
+        def on_end(self, event: Any) -> None:
+            if isinstance(event.data["dispatcher"]._cache, _KernelCache):
+                self.timer.cancel()
+
+    event.register("numba:compile", Announcer())
+    registrations, _waiting = _waiting or [], None
+    for registration in registrations:
+        registration()
+    return numba
+
+
+def snake_case(name: str) -> str:
+    """`DarkHex` becomes `dark_hex`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+# The disk cache -------------------------------------------------------------------------------------------------
+
+
+class _KernelCache:
+    """What Numba's dispatcher asks of a cache: load and save one compiled signature. One file each."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.cache_path = str(cache_folder() or "")
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        from numba.core.compiler import CompileResult
+
+        path = self._path(signature, target.codegen())
+        target.refresh()
+        try:
+            payload = pickle.loads(path.read_bytes()) if path else None
+        except Exception:  # absent, torn or of another time: all of them mean "compile it again"
+            payload = None
+        return payload and CompileResult._rebuild(target, *payload)
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        from numba.core.serialize import dumps
+
+        path = self._path(signature, result.codegen)
+        if path is None:
+            return
+        try:
+            with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+                file.write(dumps(result._reduce()))
+            os.replace(file.name, path)
+            for old in path.parent.glob(f"{path.stem.rpartition('-')[0]}-*.nbc"):
+                if old != path:
+                    old.unlink(missing_ok=True)
+        except OSError:  # a full or read-only disk costs a recompilation, not the result
+            pass
+
+    def _path(self, signature: Any, codegen: Any) -> Path | None:
+        """`kernel-slot-digest.nbc`: the slot says what it is for, the digest what it was made from."""
+        import numba
+
+        games = [t.instance_class for t in signature if hasattr(t, "instance_class")]
+        modules = [self.function.__module__, *(game.__module__ for game in games)]
+        sources = source_digest(*modules)
+        if sources is None or not self.cache_path:
+            return None
+        home = inspect.getfile(self.function)
+        slot = _digest(home, self.function.__qualname__, str(signature), *(g.__module__ for g in games))
+        made_from = _digest(sources, repr(codegen.magic_tuple()), sys.version, numba.__version__, np.__version__)
+        return Path(self.cache_path) / f"{self.function.__name__.strip('_')}-{slot[:16]}-{made_from[:32]}.nbc"
+
+
+@functools.cache
+def cache_folder() -> Path | None:
+    """Where compiled kernels are kept: $FOGLIGHT_CACHE, or the user's cache folder, or none if it cannot be written."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(os.environ.get("FOGLIGHT_CACHE") or Path(home) / "foglight") / "kernels"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return None
+    return folder
+
+
+def source_digest(*modules: str) -> str | None:
+    """One digest of the sources of these modules and of all they import; None where a source cannot be read."""
+    seen: set[str] = set()
+    front = list(modules)
+    while front:
+        module = front.pop()
+        if module not in seen:
+            if _source(module) is None:
+                return None
+            seen.add(module)
+            front.extend(_imports(module))
+    return _digest(*(_digest(module, _source(module) or "") for module in sorted(seen)))
+
+
+@functools.cache
+def _source(module: str) -> str | None:
+    path = getattr(sys.modules.get(module), "__file__", None)
+    return Path(path).read_text(encoding="utf-8") if path and path.endswith(".py") else None
+
+
+@functools.cache
+def _imports(module: str) -> frozenset[str]:
+    """The modules that `module` names in an import and that are ours or a game author's, not a library's."""
+    return frozenset(name for name in _imported_names(module) if _is_own(name))
+
+
+def _imported_names(module: str) -> Iterator[str]:
+    package = getattr(sys.modules[module], "__package__", None) or ""
+    for node in ast.walk(ast.parse(_source(module) or "")):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            origin = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            submodules = {f"{origin}.{alias.name}" for alias in node.names}
+            found = submodules & sys.modules.keys()
+            yield from found
+            if len(found) < len(submodules):
+                yield origin
+
+
+_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
+def _is_own(module: str) -> bool:
+    path = getattr(sys.modules.get(module), "__file__", None)
+    if path is None:
+        return False
+    return module.split(".")[0] == __name__.split(".")[0] or not path.startswith(_LIBRARIES)
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

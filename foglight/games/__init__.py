@@ -1,0 +1,42 @@
+"""One file per game, found by name: `dark_hex.py` holds the class `DarkHex` and its rules."""
+
+import functools
+import importlib
+import pkgutil
+from typing import Any
+
+from foglight.compile import snake_case
+from foglight.names import BadInput, checked, construct, parse_spec, unknown
+
+
+def game_names() -> list[str]:
+    """The names of the games, ascending."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+
+
+def load_game(game: Any) -> Any:
+    """The game of a text such as `dark_hex(rows=4,cols=4)`, its parameters checked; a game is checked and returned."""
+    if isinstance(game, str):
+        spec = parse_spec(game)
+        return construct(game_class(spec.name), spec)
+    if isinstance(game, tuple) and hasattr(game, "_asdict"):
+        return _checked(game)
+    if isinstance(game, type) or not hasattr(type(game), "__str__"):
+        raise BadInput(f"{game!r} is not a game; give its text, such as 'kuhn_poker', or an instance")
+    return game
+
+
+def game_class(name: str) -> type:
+    """The class of the game of that name."""
+    if name not in game_names():
+        raise BadInput(unknown("game", name, game_names()))
+    module = importlib.import_module(f"{__name__}.{name}")
+    return next(
+        value for value in vars(module).values() if isinstance(value, type) and snake_case(value.__name__) == name
+    )
+
+
+@functools.cache
+def _checked(game: Any) -> Any:
+    # equal numbers of other types (4.0, True) would make Numba compile the same game again
+    return checked(type(game), snake_case(type(game).__name__), game._asdict())

@@ -1,0 +1,159 @@
+"""Dark Hex: Hex in which nobody sees the other's stones. x joins top and bottom, o joins left and right.
+
+Whoever tries a taken cell is told so and tries again. The other one learns that there was a try, not where, nor how
+it went: OpenSpiel's `dark_hex` with its defaults (`cdh`, `reveal-nothing`) puts the number of tries into both players'
+information states, and we follow it.
+
+world   words 0-1: stones of x, of o, one bit a cell; words 2-3: stones of the other that x, that o has run into;
+        word 4: bit 0 the seat to move, bits 1-2 who has won, plus one
+action  cell, row by row from the top left: a1 b1 c1 ...
+observe one's own try: the cell and whether it was taken; everyone else: HEARD
+"""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import int64, uint64
+
+from foglight import bits, text
+from foglight.compile import implements, jitable
+from foglight.names import Between
+from foglight.randomness import below
+from foglight.rules import TERMINAL, game
+
+_STONES, _MET, _TURN = 0, 2, 4
+_HEARD = 1
+_MOST = 8
+# the leftmost cells of every row, by number of columns
+_LEFT = np.array([sum(1 << i for i in range(0, 64, cols)) if cols else 0 for cols in range(_MOST + 1)], np.uint64)
+
+
+@game
+class DarkHex(NamedTuple):
+    rows: Annotated[int, Between(1, _MOST)] = 4
+    cols: Annotated[int, Between(1, _MOST)] = 4
+
+
+@jitable
+def _mover(world):
+    return int64(world[_TURN] & uint64(1))
+
+
+@implements(DarkHex)
+def num_players(game):
+    return 2
+
+
+@implements(DarkHex)
+def num_words(game):
+    return 5
+
+
+@implements(DarkHex)
+def num_actions(game):
+    return game.rows * game.cols
+
+
+@implements(DarkHex)
+def player(game, world):
+    return TERMINAL if world[_TURN] > uint64(1) else _mover(world)
+
+
+@jitable
+def _untried(game, world):
+    seat = _mover(world)
+    return bits.first_bits(game.rows * game.cols) & ~(world[_STONES + seat] | world[_MET + seat])
+
+
+@implements(DarkHex)
+def legal(game, world, out):
+    return bits.members(_untried(game, world), out)
+
+
+@implements(DarkHex)
+def pick(game, world, random, out):
+    untried = _untried(game, world)
+    return bits.nth(untried, below(random, bits.count(untried)))
+
+
+@implements(DarkHex)
+def step(game, world, action):
+    seat = _mover(world)
+    if bits.has(world[_STONES + 1 - seat], action):
+        world[_MET + seat] |= bits.bit(action)
+        return
+    world[_STONES + seat] |= bits.bit(action)
+    world[_TURN] ^= uint64(1)
+    if _joins(game, world[_STONES + seat], bits.bit(action), seat):
+        world[_TURN] |= uint64(1 + seat) << uint64(1)
+
+
+@jitable
+def _joins(game, stones, chain, seat):
+    """Whether the chain that grows from one stone touches both of the seat's sides."""
+    cols = uint64(game.cols)
+    left = _LEFT[game.cols]
+    right = left << (cols - uint64(1))
+    if seat == 0:
+        here = bits.first_bits(game.cols)
+        there = here << uint64(game.cols * (game.rows - 1))
+    else:
+        here, there = left, right
+    if stones & here == uint64(0) or stones & there == uint64(0):
+        return False
+    grown = uint64(0)
+    while chain != grown:
+        grown = chain
+        chain |= stones & (
+            (chain << uint64(1) | chain >> (cols - uint64(1))) & ~left
+            | (chain >> uint64(1) | chain << (cols - uint64(1))) & ~right
+            | chain << cols
+            | chain >> cols
+        )
+    return chain & here != uint64(0) and chain & there != uint64(0)
+
+
+@implements(DarkHex)
+def observe(game, before, action, after, viewer):
+    if viewer != _mover(before):
+        return _HEARD
+    return 2 + 2 * action + bits.has(before[_STONES + 1 - viewer], action)
+
+
+@implements(DarkHex)
+def returns(game, world, out):
+    winner = int64(world[_TURN] >> uint64(1)) - 1
+    out[winner] = 1.0
+    out[1 - winner] = -1.0
+
+
+@implements(DarkHex)
+def title(game):
+    return "Hex on up to 8x8 cells; you see your own stones and those you ran into"
+
+
+@implements(DarkHex)
+def action_names(game, world, action):
+    return (text.cell(action, game.cols),)
+
+
+@implements(DarkHex)
+def board(game, world):
+    return text.grid(game.rows, game.cols, {"x": world[_STONES], "o": world[_STONES + 1]}, slant=1)
+
+
+@implements(DarkHex)
+def view(game, world, seat):
+    mine, theirs = "xo" if seat == 0 else "ox"
+    goal = "top to bottom" if seat == 0 else "left to right"
+    stones = {mine: world[_STONES + seat], theirs: world[_MET + seat]}
+    return f"you are {mine}, {goal}\n{text.grid(game.rows, game.cols, stones, slant=1)}"
+
+
+@implements(DarkHex)
+def observation_text(game, before, action, after, viewer):
+    seat = _mover(before)
+    if viewer != seat:
+        return f"{'xo'[seat]} tries"
+    taken = bits.has(before[_STONES + 1 - seat], action)
+    return text.cell(action, game.cols) + (" taken" if taken else "")

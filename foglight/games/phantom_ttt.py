@@ -1,0 +1,137 @@
+"""Phantom Tic-Tac-Toe: noughts and crosses in which nobody sees the other's marks.
+
+Whoever tries a taken cell is told so and tries again; the other one hears nothing of it. The rules, and who may know
+what, are those of OpenSpiel's `phantom_ttt` with its default `reveal-nothing`.
+
+world   word 0: bits 0-8 crosses, 9-17 noughts, 18-26 noughts that x has run into, 27-35 crosses that o has run into,
+        36 the seat to move, 37-38 who has won, plus one, or 3 for a draw
+action  cell, row by row from the top left: a1 b1 c1 a2 ...
+observe the action and whether the cell was free; others learn nothing
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy import int64, uint64
+
+from foglight import bits, text
+from foglight.compile import implements, jitable
+from foglight.randomness import below
+from foglight.rules import NOTHING, TERMINAL, game
+
+_MARKS, _MET, _MOVER, _RESULT = 0, 18, 36, 37
+_BOARD = 0x1FF
+_DRAW = 3
+_LINES = (0o007, 0o070, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124)
+_MEMBERS = np.array([[i for i in range(9) if cells >> i & 1] + [0] * (9 - cells.bit_count()) for cells in range(512)])
+_WON = np.array([any(cells & line == line for line in _LINES) for cells in range(512)])
+
+
+@game
+class PhantomTtt(NamedTuple):
+    pass
+
+
+@jitable
+def _cells(world, first_bit, seat):
+    return int64(world[0] >> uint64(first_bit + 9 * seat)) & _BOARD
+
+
+@jitable
+def _mover(world):
+    return int64(world[0] >> uint64(_MOVER)) & 1
+
+
+@implements(PhantomTtt)
+def num_players(game):
+    return 2
+
+
+@implements(PhantomTtt)
+def num_words(game):
+    return 1
+
+
+@implements(PhantomTtt)
+def num_actions(game):
+    return 9
+
+
+@implements(PhantomTtt)
+def player(game, world):
+    return TERMINAL if world[0] >> uint64(_RESULT) != uint64(0) else _mover(world)
+
+
+@jitable
+def _untried(world):
+    seat = _mover(world)
+    return uint64(_BOARD & ~(_cells(world, _MARKS, seat) | _cells(world, _MET, seat)))
+
+
+@implements(PhantomTtt)
+def legal(game, world, out):
+    return bits.members(_untried(world), out)
+
+
+@implements(PhantomTtt)
+def pick(game, world, random, out):
+    untried = _untried(world)
+    return _MEMBERS[untried, below(random, bits.count(untried))]
+
+
+@implements(PhantomTtt)
+def step(game, world, action):
+    seat = _mover(world)
+    cell = uint64(1) << uint64(action)
+    theirs = _cells(world, _MARKS, 1 - seat)
+    if bits.has(uint64(theirs), action):
+        world[0] |= cell << uint64(_MET + 9 * seat)
+        return
+    world[0] |= cell << uint64(_MARKS + 9 * seat)
+    world[0] ^= uint64(1) << uint64(_MOVER)
+    mine = _cells(world, _MARKS, seat)
+    if _WON[mine]:
+        world[0] |= uint64(1 + seat) << uint64(_RESULT)
+    elif mine | theirs == _BOARD:
+        world[0] |= uint64(_DRAW) << uint64(_RESULT)
+
+
+@implements(PhantomTtt)
+def observe(game, before, action, after, viewer):
+    if viewer != _mover(before):
+        return NOTHING
+    return 1 + 2 * action + (_cells(before, _MARKS, 1 - viewer) >> action & 1)
+
+
+@implements(PhantomTtt)
+def returns(game, world, out):
+    result = int64(world[0] >> uint64(_RESULT))
+    for seat in range(2):
+        out[seat] = 0.0 if result == _DRAW else (1.0 if result == 1 + seat else -1.0)
+
+
+@implements(PhantomTtt)
+def title(game):
+    return "Tic-Tac-Toe; you see your own marks and those you ran into"
+
+
+@implements(PhantomTtt)
+def action_names(game, world, action):
+    return (text.cell(action, 3),)
+
+
+@implements(PhantomTtt)
+def board(game, world):
+    return text.grid(3, 3, {"x": _cells(world, _MARKS, 0), "o": _cells(world, _MARKS, 1)})
+
+
+@implements(PhantomTtt)
+def view(game, world, seat):
+    mine, theirs = "xo" if seat == 0 else "ox"
+    return f"you are {mine}\n" + text.grid(3, 3, {mine: _cells(world, _MARKS, seat), theirs: _cells(world, _MET, seat)})
+
+
+@implements(PhantomTtt)
+def observation_text(game, before, action, after, viewer):
+    taken = _cells(before, _MARKS, 1 - _mover(before)) >> action & 1
+    return text.cell(action, 3) + (" taken" if taken else "")

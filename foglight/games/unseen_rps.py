@@ -1,0 +1,121 @@
+"""Rock-paper-scissors with a way out: the smallest game with strategy fusion [Arjonilla2024, Fig. 1].
+
+Seat 0 leaves for a fixed payoff or plays rock, paper or scissors, which seat 1 answers unseen. A search that looks at
+each of seat 1's worlds by itself thinks that seat 1 can always win, and leaves.
+
+world   word 0: bits 0-1 the action of seat 0, 2 whether it has acted, 3-4 the action of seat 1 or 0
+action  0 leave, 1 rock, 2 paper, 3 scissors
+observe one's own action; seat 1 and the public: that play goes on, or that it is over
+"""
+
+from typing import Annotated, NamedTuple
+
+from foglight.bits import get, put
+from foglight.compile import implements
+from foglight.names import Between
+from foglight.rules import PUBLIC, TERMINAL, game
+
+_FIRST, _ACTED, _SECOND = (0, 0, 2), (0, 2, 1), (0, 3, 2)
+_LEAVE = 0
+_LEFT, _PLAYED, _ANSWERED, _MINE = 1, 2, 3, 4  # observation codes
+_NAMES = ("leave", "rock", "paper", "scissors")
+
+
+@game
+class UnseenRps(NamedTuple):
+    leave_value: Annotated[float, Between(-100, 100)] = -0.6
+
+
+@implements(UnseenRps)
+def num_players(game):
+    return 2
+
+
+@implements(UnseenRps)
+def num_words(game):
+    return 1
+
+
+@implements(UnseenRps)
+def num_actions(game):
+    return 4
+
+
+@implements(UnseenRps)
+def player(game, world):
+    if get(world, _ACTED) == 0:
+        return 0
+    return TERMINAL if get(world, _FIRST) == _LEAVE or get(world, _SECOND) != 0 else 1
+
+
+@implements(UnseenRps)
+def legal(game, world, out):
+    first = get(world, _ACTED)  # seat 1 cannot leave
+    for action in range(first, 4):
+        out[action - first] = action
+    return 4 - first
+
+
+@implements(UnseenRps)
+def step(game, world, action):
+    if get(world, _ACTED) == 0:
+        put(world, _FIRST, action)
+        put(world, _ACTED, 1)
+    else:
+        put(world, _SECOND, action)
+
+
+@implements(UnseenRps)
+def observe(game, before, action, after, viewer):
+    mover = get(before, _ACTED)
+    if viewer == mover:
+        return _MINE + action
+    if mover == 1:
+        return _ANSWERED
+    return _LEFT if action == _LEAVE else _PLAYED
+
+
+@implements(UnseenRps)
+def returns(game, world, out):
+    if get(world, _FIRST) == _LEAVE:
+        out[0] = game.leave_value
+    else:
+        # rock < paper < scissors < rock: one step ahead wins, two steps ahead loses
+        ahead = (get(world, _FIRST) - get(world, _SECOND)) % 3
+        out[0] = 0.0 if ahead == 0 else (1.0 if ahead == 1 else -1.0)
+    out[1] = -out[0]
+
+
+@implements(UnseenRps)
+def title(game):
+    return "rock-paper-scissors with a way out: the smallest case of strategy fusion"
+
+
+@implements(UnseenRps)
+def action_names(game, world, action):
+    return (_NAMES[action], _NAMES[action][0])
+
+
+@implements(UnseenRps)
+def board(game, world):
+    first = _NAMES[get(world, _FIRST)] if get(world, _ACTED) else "to move"
+    second = _NAMES[get(world, _SECOND)] if get(world, _SECOND) else "to answer" if get(world, _ACTED) else "waiting"
+    return f"seat 0: {first}, seat 1: {second if get(world, _FIRST) or not get(world, _ACTED) else 'not asked'}"
+
+
+@implements(UnseenRps)
+def view(game, world, seat):
+    mover = player(game, world)
+    if mover == TERMINAL:
+        return f"you are seat {seat}, the game is over"
+    return f"you are seat {seat}, " + ("your turn" if mover == seat else f"seat {mover} to move")
+
+
+@implements(UnseenRps)
+def observation_text(game, before, action, after, viewer):
+    mover = get(before, _ACTED)
+    if viewer != PUBLIC and viewer == mover:
+        return f"you play {_NAMES[action]}"
+    if mover == 1:
+        return "seat 1 answers"
+    return "seat 0 leaves" if action == _LEAVE else "seat 0 plays"

@@ -1,0 +1,240 @@
+"""Games and agents as people write them: `dark_hex(rows=4,cols=4)`, read, checked and printed.
+
+    spec  = name [ "(" [ item { "," item } ] ")" ]
+    item  = [ name "=" ] value
+    value = number | word | "quoted text" | "[" [ value { "," value } ] "]" | spec
+
+What may be written is declared where the parameter is: `rows: Annotated[int, Between(1, 8)] = 4`.
+"""
+
+import difflib
+import inspect
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+from foglight.compile import snake_case
+
+
+class BadInput(ValueError):
+    """What a person gave cannot be used; the message is one line that says what to do."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A name with its arguments, as written: (key or "", value) pairs."""
+
+    name: str
+    arguments: tuple[tuple[str, Any], ...] = ()
+
+    def __str__(self) -> str:
+        inside = ",".join(f"{key}={_value_text(value)}" if key else _value_text(value) for key, value in self.arguments)
+        return f"{self.name}({inside})" if inside else self.name
+
+
+@dataclass(frozen=True)
+class Between:
+    """A number from `low` to `high`, both included."""
+
+    low: float
+    high: float
+
+    def check(self, kind: type, value: Any) -> Any:
+        if not self.low <= value <= self.high:
+            raise BadInput(f"must be from {self.low} to {self.high}, not {value}")
+        return value
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of a few words; a field of type int holds the word's position among them."""
+
+    words: tuple[str, ...]
+
+    def __init__(self, *words: str) -> None:
+        object.__setattr__(self, "words", words)
+
+    def check(self, kind: type, value: Any) -> Any:
+        if kind is int and isinstance(value, int) and 0 <= value < len(self.words):
+            return value
+        if value not in self.words:
+            raise BadInput(f"must be one of {', '.join(self.words)}, not {_value_text(value)}")
+        return self.words.index(value) if kind is int else value
+
+
+# Reading --------------------------------------------------------------------------------------------------------
+
+_TOKEN = re.compile(
+    r"""\s*(?: (?P<text>"(?:[^"\\]|\\.)*") | (?P<sign>[(),=\[\]]) | (?P<word>[^\s(),=\[\]"]+) )""", re.VERBOSE
+)
+
+
+def parse_spec(written: str) -> Spec:
+    """Read a name with arguments; BadInput says where it went wrong."""
+    tokens = _tokens(written)
+    value, rest = _read_value(tokens, 0, written)
+    if not isinstance(value, Spec) and isinstance(value, str) and tokens and tokens[0][0] == "word":
+        value = Spec(value)
+    if not isinstance(value, Spec) or rest < len(tokens):
+        raise BadInput(f"cannot read {written!r}; write name or name(key=value,...)")
+    return value
+
+
+def _tokens(written: str) -> list[tuple[str, str]]:
+    tokens, position = [], 0
+    while written[position:].strip():
+        match = _TOKEN.match(written, position)
+        if match is None:
+            raise BadInput(f"cannot read {written!r} from character {position + 1} on: a quote is left open")
+        tokens.append((str(match.lastgroup), str(match[str(match.lastgroup)])))
+        position = match.end()
+    return tokens
+
+
+def _read_value(tokens: list[tuple[str, str]], i: int, written: str) -> tuple[Any, int]:
+    """The value that starts at token i, and the position after it."""
+    kind, token = tokens[i] if i < len(tokens) else ("end", "the end")
+    if kind == "text":
+        try:
+            return json.loads(token), i + 1
+        except ValueError:
+            raise BadInput(f"cannot read {token} in {written!r}; inside quotes write \\\\ for \\") from None
+    if token == "[":
+        pairs, i = _read_items(tokens, i + 1, "]", written)
+        if any(key for key, _ in pairs):
+            raise BadInput(f"cannot read {written!r}; a list holds values only, as in [1,2]")
+        return [value for _, value in pairs], i
+    if kind != "word":
+        raise BadInput(f"cannot read {written!r}: a name or value is missing before {token}")
+    if i + 1 < len(tokens) and tokens[i + 1][1] == "(":
+        pairs, i = _read_items(tokens, i + 2, ")", written)
+        return Spec(token, tuple(pairs)), i
+    return _scalar(token), i + 1
+
+
+def _read_items(tokens: list[tuple[str, str]], i: int, close: str, written: str) -> tuple[list[tuple[str, Any]], int]:
+    pairs: list[tuple[str, Any]] = []
+    while True:
+        if i < len(tokens) and tokens[i][1] == close and not pairs:
+            return pairs, i + 1
+        key = ""
+        if i + 1 < len(tokens) and tokens[i][0] == "word" and tokens[i + 1] == ("sign", "="):
+            key, i = tokens[i][1], i + 2
+        value, i = _read_value(tokens, i, written)
+        pairs.append((key, value))
+        token = tokens[i] if i < len(tokens) else ("end", "")
+        i += 1
+        if token == ("sign", close):
+            return pairs, i
+        if token != ("sign", ","):
+            raise BadInput(f"cannot read {written!r}: a '{close}' or ',' is missing after {_value_text(value)}")
+
+
+def _scalar(word: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(word)
+        except ValueError:
+            pass
+    return {"true": True, "false": False}.get(word.lower(), word)
+
+
+# Checking -------------------------------------------------------------------------------------------------------
+
+
+def construct(made: type, spec: Spec) -> Any:
+    """An instance of a NamedTuple or dataclass from a spec, every parameter checked."""
+    parameters = list(inspect.signature(made).parameters)
+    given: dict[str, Any] = {}
+    for position, (key, value) in enumerate(spec.arguments):
+        if not key:
+            if position >= len(parameters):
+                raise BadInput(f"{spec.name} takes {_count(len(parameters), 'parameter')}, not {len(spec.arguments)}")
+            key = parameters[position]
+        if key not in parameters:
+            raise BadInput(unknown(f"{spec.name} parameter", key, parameters))
+        if key in given:
+            raise BadInput(f"{spec.name} got {key} twice; give it once")
+        given[key] = value
+    return checked(made, spec.name, given)
+
+
+def checked(made: type, name: str, given: dict[str, Any]) -> Any:
+    """`made(**given)` after checking each value against the type and the limits declared for it."""
+    hints = get_type_hints(made, include_extras=True)
+    parameters = inspect.signature(made).parameters
+    missing = [key for key, p in parameters.items() if p.default is p.empty and key not in given]
+    if missing:
+        raise BadInput(f"{name} needs {missing[0]}: write {name}({missing[0]}=...)")
+    values = {}
+    for key, value in given.items():
+        try:
+            values[key] = _check(hints[key], value)
+        except BadInput as error:
+            raise BadInput(f"{name}: {key} {error}") from None
+    return made(**values)
+
+
+def _check(hint: Any, value: Any) -> Any:
+    kind, limits = hint, ()
+    if get_origin(hint) is Annotated:
+        kind, *limits = get_args(hint)  # type: ignore[assignment]
+    words = any(isinstance(limit, OneOf) for limit in limits)
+    if get_origin(kind) is tuple:
+        if not isinstance(value, list | tuple):
+            raise BadInput(f"must be a list such as [1,2], not {_value_text(value)}")
+        return tuple(_check(get_args(kind)[0], item) for item in value)
+    if kind is float and type(value) is int:
+        value = float(value)
+    if kind is int and type(value) is float and value.is_integer():
+        value = int(value)
+    if kind in (int, float, str, bool) and not words and type(value) is not kind:
+        noun = {int: "a whole number", float: "a number", str: "a word", bool: "true or false"}[kind]
+        raise BadInput(f"must be {noun}, not {_value_text(value)}")
+    for limit in limits:
+        value = limit.check(kind, value)
+    return value
+
+
+def unknown(what: str, given: str, known: Iterable[str]) -> str:
+    """`unknown game 'dark_hx'; did you mean 'dark_hex'?`"""
+    names = list(known)
+    close = difflib.get_close_matches(given, names, n=1)
+    if close:
+        return f"unknown {what} {given!r}; did you mean {close[0]!r}?"
+    return f"unknown {what} {given!r}; " + (f"there are {', '.join(names)}" if names else "there are none")
+
+
+# Printing -------------------------------------------------------------------------------------------------------
+
+
+def game_text(game: Any) -> str:
+    """`dark_hex(rows=4,cols=4)`: what `parse_spec` reads back to the same game."""
+    hints = get_type_hints(type(game), include_extras=True)
+    pairs = [(key, _as_written(hints[key], value)) for key, value in game._asdict().items()]
+    return str(Spec(snake_case(type(game).__name__), tuple(pairs)))
+
+
+def _as_written(hint: Any, value: Any) -> Any:
+    for limit in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
+        if isinstance(limit, OneOf) and isinstance(value, int):
+            return limit.words[value]
+    return value
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{','.join(map(_value_text, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        match = _TOKEN.fullmatch(value)
+        plain = match is not None and match.lastgroup == "word" and _scalar(value) is value
+        return value if plain else json.dumps(value, ensure_ascii=False)
+    return str(value)
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n or 'no'} {noun}{'s' * (n != 1)}"

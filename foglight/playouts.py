@@ -1,0 +1,61 @@
+"""Random playouts: how fast the rules run, and what happens when nobody thinks."""
+
+from typing import Any
+
+import numpy as np
+
+from foglight.compile import kernel
+from foglight.games import load_game
+from foglight.names import BadInput
+from foglight.randomness import generator
+from foglight.rules import (
+    CHANCE,
+    TERMINAL,
+    copy_world,
+    deal,
+    new_worlds,
+    num_actions,
+    num_players,
+    pick,
+    player,
+    returns,
+    step,
+)
+from foglight.state import State, new_state
+
+
+def random_playouts(game: Any, games: int = 1_000_000, seed: int = 0) -> tuple[list[float], int]:
+    """Play uniformly random games from the start, or from a `State`: each seat's mean return, and the actions played.
+
+    The actions played include the outcomes of chance.
+    """
+    if games < 1:
+        raise BadInput(f"games must be at least 1, not {games}")
+    state = game if isinstance(game, State) else new_state(load_game(game))
+    totals = np.zeros(state.num_players)
+    steps = _playouts(state.game, state.world, games, generator(seed), totals)
+    return [float(total) / games for total in totals], int(steps)
+
+
+@kernel
+def _playouts(game, origin, games, random, totals):
+    world = new_worlds(game, 1)[0]
+    actions = np.empty(num_actions(game), np.int64)
+    odds = np.empty(num_actions(game))
+    payoffs = np.empty(num_players(game))
+    steps = 0
+    for _ in range(games):
+        copy_world(game, world, origin)
+        mover = player(game, world)
+        while mover != TERMINAL:
+            if mover == CHANCE:
+                action = deal(game, world, random, actions, odds)
+            else:
+                action = pick(game, world, random, actions)
+            step(game, world, action)
+            steps += 1
+            mover = player(game, world)
+        returns(game, world, payoffs)
+        for seat in range(len(totals)):
+            totals[seat] += payoffs[seat]
+    return steps

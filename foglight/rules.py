@@ -1,0 +1,171 @@
+"""The rules of a game: the generic functions that every game implements and every algorithm calls.
+
+A game is a frozen NamedTuple of its parameters. A world is one row of `uint64`: the game's own words, then one key per
+viewer, a running 64-bit hash of everything that viewer has observed, first the public's, then each seat's. Algorithms
+move worlds with `transition`, which keeps the keys; `step` alone is enough where nobody looks, as in a random playout.
+
+An observation is what one viewer learns from one transition, an `int64`; a seat's own action is part of what it
+observes. `NOTHING` is no observation at all: the viewer does not even learn that time has passed. The sequence of a
+viewer's observations is its information state, in the sense of factored observations [Kovarik2022].
+"""
+
+from typing import Any, TypeVar
+
+import numpy as np
+
+from foglight.compile import jitable, optional, required
+from foglight.names import game_text
+from foglight.randomness import below, fold, weighted
+
+PUBLIC = -1  # the viewer who sees what everybody sees; seats are viewers too
+CHANCE = -2  # the mover where nature moves
+TERMINAL = -3  # the mover when the game is over
+NOTHING = 0  # the observation of a viewer who learns nothing
+
+GameClass = TypeVar("GameClass", bound=type)
+
+
+def game(game_class: GameClass) -> GameClass:
+    """Class decorator of a game: its instances print as people write them, `dark_hex(rows=4,cols=4)`."""
+    game_class.__str__ = game_text  # type: ignore[assignment]
+    return game_class
+
+
+# What a game must say -------------------------------------------------------------------------------------------
+
+
+@required
+def num_players(game: Any) -> int:
+    """How many seats there are."""
+
+
+@required
+def num_words(game: Any) -> int:
+    """How many words of a world are the game's own; it starts with all of them 0."""
+
+
+@required
+def num_actions(game: Any) -> int:
+    """Actions, and the outcomes of chance, are the integers below this."""
+
+
+@required
+def player(game: Any, world: Any) -> int:
+    """Who moves: a seat, CHANCE or TERMINAL."""
+
+
+@required
+def legal(game: Any, world: Any, out: Any) -> int:
+    """Write the legal actions of the seat that moves, ascending, into `out`; how many."""
+
+
+@required
+def step(game: Any, world: Any, action: int) -> None:
+    """Play a legal action, or an outcome of chance, in place."""
+
+
+@required
+def observe(game: Any, before: Any, action: int, after: Any, viewer: int) -> int:
+    """What `viewer` (a seat or PUBLIC) learns from this transition, or NOTHING."""
+
+
+@required
+def returns(game: Any, world: Any, out: Any) -> None:
+    """Write each seat's payoff in a terminal world into `out`."""
+
+
+# What a game may say --------------------------------------------------------------------------------------------
+
+
+@optional
+def begin(game: Any, world: Any) -> None:
+    """Turn a world of zeros into the start of the game, in place."""
+
+
+@optional
+def chance(game: Any, world: Any, out: Any, odds: Any) -> int:
+    """Write the outcomes of chance, ascending, into `out` and their probabilities into `odds`; how many."""
+    return 0
+
+
+@optional
+def pick(game: Any, world: Any, random: Any, out: Any) -> int:
+    """A uniformly random legal action; `out` is room for `legal`. A game overrides it for speed only."""
+    return out[below(random, legal(game, world, out))]
+
+
+@optional
+def deal(game: Any, world: Any, random: Any, out: Any, odds: Any) -> int:
+    """A random outcome of chance; `out` and `odds` are room for `chance`. A game overrides it for speed only."""
+    return out[weighted(random, odds, chance(game, world, out, odds))]
+
+
+# What a game says to people, in Python only ---------------------------------------------------------------------
+
+
+@required
+def title(game: Any) -> str:
+    """One line for the list of games."""
+
+
+@required
+def action_names(game: Any, world: Any, action: int) -> tuple[str, ...]:
+    """The ways people write an action, the best one first."""
+
+
+@required
+def board(game: Any, world: Any) -> str:
+    """The whole truth, drawn."""
+
+
+@required
+def view(game: Any, world: Any, seat: int) -> str:
+    """What a seat can see of it, drawn: no more than its observations tell."""
+
+
+@required
+def observation_text(game: Any, before: Any, action: int, after: Any, viewer: int) -> str:
+    """The observation in words, different where `observe` is different."""
+
+
+# How worlds are held; a game whose worlds are not rows of words overrides these ------------------------------------
+
+
+@optional
+def new_worlds(game: Any, n: int) -> Any:
+    """Room for n worlds, `uint64[n, W]`."""
+    return np.zeros((n, num_words(game) + 1 + num_players(game)), np.uint64)
+
+
+@optional
+def copy_world(game: Any, target: Any, source: Any) -> None:
+    """Make `target` equal to `source`."""
+    for i in range(len(source)):
+        target[i] = source[i]
+
+
+@optional
+def key(game: Any, world: Any, viewer: int) -> int:
+    """The hash of everything `viewer` has observed: the identity of its information state."""
+    return world[num_words(game) + 1 + viewer]
+
+
+@optional
+def record(game: Any, world: Any, viewer: int, observation: int) -> None:
+    """Take an observation into the viewer's key."""
+    i = num_words(game) + 1 + viewer
+    world[i] = fold(world[i], observation)
+
+
+# What every algorithm does with them ----------------------------------------------------------------------------
+
+
+@jitable
+def transition(game, before, action, after):
+    """Make `after` the world that follows `before`, every viewer's key included."""
+    copy_world(game, after, before)
+    step(game, after, action)
+    for viewer in range(PUBLIC, num_players(game)):
+        observation = observe(game, before, action, after, viewer)
+        if observation != NOTHING:
+            record(game, after, viewer, observation)

@@ -1,0 +1,174 @@
+"""A position for people and tests: one world, how it came about, and its text.
+
+Algorithms work on worlds and never on a State; the referee holds one.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from foglight.compile import kernel
+from foglight.games import load_game
+from foglight.names import BadInput
+from foglight.rules import (
+    CHANCE,
+    NOTHING,
+    PUBLIC,
+    TERMINAL,
+    action_names,
+    begin,
+    board,
+    chance,
+    copy_world,
+    legal,
+    new_worlds,
+    num_actions,
+    num_players,
+    observation_text,
+    observe,
+    player,
+    returns,
+    transition,
+    view,
+)
+
+
+class State:
+    """One world of a game, with the actions that led to it and what every viewer observed on the way."""
+
+    def __init__(self, game: Any) -> None:
+        self.game = load_game(game)
+        self.num_players: int = num_players(self.game)
+        self.world = new_worlds(self.game, 1)[0]
+        begin(self.game, self.world)
+        self._history: list[int] = []
+        self._observations: list[list[int]] = [[] for _ in range(1 + self.num_players)]  # the public's, each seat's
+        self._look()
+
+    def _look(self) -> None:
+        out, odds = np.empty(num_actions(self.game), np.int64), np.empty(num_actions(self.game))
+        payoffs = np.zeros(self.num_players)
+        mover, n = _situation(self.game, self.world, out, odds, payoffs)
+        self.player: int = int(mover)
+        self._actions: list[int] = out[:n].tolist()
+        self._odds: list[float] = odds[:n].tolist() if mover == CHANCE else []
+        self._returns: list[float] = payoffs.tolist()
+
+    def clone(self) -> "State":
+        """An independent copy."""
+        copy = object.__new__(State)
+        copy.__dict__.update(self.__dict__)
+        copy.world = new_worlds(self.game, 1)[0]
+        copy_world(self.game, copy.world, self.world)
+        copy._history = list(self._history)
+        copy._observations = [list(codes) for codes in self._observations]
+        return copy
+
+    def actions(self) -> list[int]:
+        """The legal actions, or the outcomes of chance, ascending; none when the game is over."""
+        return list(self._actions)
+
+    def chance(self) -> list[tuple[int, float]]:
+        """The outcomes of chance with their probabilities, where chance moves."""
+        return list(zip(self._actions, self._odds, strict=True)) if self.player == CHANCE else []
+
+    def play(self, action: int) -> None:
+        """Play an action, or an outcome of chance, in place."""
+        if action not in self._actions:
+            if self.player == TERMINAL:
+                raise BadInput(f"the game is over; action {action} cannot be played")
+            raise BadInput(f"action {action} is not legal here; legal are {_listed(self._actions)}")
+        after = new_worlds(self.game, 1)[0]
+        codes = np.empty(1 + self.num_players, np.int64)
+        _advance(self.game, self.world, int(action), after, codes)
+        self.world = after
+        self._history.append(int(action))
+        for seen, code in zip(self._observations, codes.tolist(), strict=True):
+            if code != NOTHING:
+                seen.append(code)
+        self._look()
+
+    def returns(self) -> list[float]:
+        """Each seat's payoff; zeros while the game goes on."""
+        return list(self._returns)
+
+    def history(self) -> list[int]:
+        """The actions so far, outcomes of chance included."""
+        return list(self._history)
+
+    def observations(self, viewer: int) -> list[int]:
+        """What a seat, or PUBLIC, has observed so far, as codes: its information state."""
+        return list(self._observations[1 + self._viewer(viewer)])
+
+    def information(self, seat: int) -> str:
+        """The same as text: what the seat sees, and what it has observed, in order."""
+        viewer = self._viewer(seat)
+        log = ", ".join(self._observation_texts(viewer)) or "nothing yet"
+        return f"{view(self.game, self.world, viewer)}\nso far: {log}" if viewer != PUBLIC else f"so far: {log}"
+
+    def _observation_texts(self, viewer: int) -> list[str]:
+        texts, state = [], State(self.game)
+        for action in self._history:
+            before = state.world
+            state.play(action)
+            if observe(self.game, before, action, state.world, viewer) != NOTHING:
+                texts.append(observation_text(self.game, before, action, state.world, viewer))
+        return texts
+
+    def _viewer(self, viewer: int) -> int:
+        if not PUBLIC <= viewer < self.num_players:
+            raise BadInput(f"there is no viewer {viewer}; give a seat from 0 to {self.num_players - 1}, or PUBLIC")
+        return viewer
+
+    def __str__(self) -> str:
+        return board(self.game, self.world)
+
+    def action_text(self, action: int) -> str:
+        """An action as people write it."""
+        return action_names(self.game, self.world, action)[0]
+
+    def parse_action(self, written: str) -> int:
+        """The legal action that a person means."""
+        wanted = _plain(written)
+        for action in self._actions:
+            if wanted in map(_plain, action_names(self.game, self.world, action)):
+                return action
+        if self.player == TERMINAL:
+            raise BadInput(f"the game is over; {written!r} cannot be played")
+        raise BadInput(f"{written!r} is not possible here; try {_listed(map(self.action_text, self._actions))}")
+
+
+def new_state(game: Any) -> State:
+    """The start of a game, given as text or as a game."""
+    return State(game)
+
+
+def _plain(written: str) -> str:
+    return " ".join(written.lower().split())
+
+
+def _listed(things: Any, most: int = 20) -> str:
+    shown = [str(thing) for thing in things]
+    return ", ".join(shown[:most]) + (f" or {len(shown) - most} more" if len(shown) > most else "")
+
+
+@kernel
+def _situation(game, world, out, odds, payoffs):
+    """Who moves and how many actions there are; fills the actions, the odds of chance, the returns at the end."""
+    mover = player(game, world)
+    n = 0
+    if mover == TERMINAL:
+        returns(game, world, payoffs)
+    elif mover == CHANCE:
+        n = chance(game, world, out, odds)
+    else:
+        n = legal(game, world, out)
+    return mover, n
+
+
+@kernel
+def _advance(game, before, action, after, codes):
+    """`transition`, and every viewer's observation, the public's first."""
+    transition(game, before, action, after)
+    for viewer in range(PUBLIC, num_players(game)):
+        codes[1 + viewer] = observe(game, before, action, after, viewer)

@@ -1,0 +1,19 @@
+"""Drawing for people: cells by name, boards as grids."""
+
+from typing import Any
+
+
+def cell(i: int, cols: int) -> str:
+    """The name of a cell counted row by row: a letter for the column, a number for the row."""
+    return f"{chr(ord('a') + int(i) % cols)}{int(i) // cols + 1}"
+
+
+def grid(rows: int, cols: int, sets: dict[str, Any], slant: int = 0) -> str:
+    """A board with a mark on each cell of each set (of bits), each row `slant` further to the right."""
+    lines = ["   " + " ".join(chr(ord("a") + c) for c in range(cols))]
+    for r in range(rows):
+        marks = [
+            next((mark for mark, cells in sets.items() if int(cells) >> (r * cols + c) & 1), ".") for c in range(cols)
+        ]
+        lines.append(f"{r + 1:>2} " + " " * (slant * r) + " ".join(marks))
+    return "\n".join(lines)
