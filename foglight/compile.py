@@ -11,26 +11,25 @@ Three kinds of function meet here.
 Nothing is passed to a kernel as a function and nothing closes over one: both would defeat the disk cache.
 
 The cache holds one file per kernel and signature, named by a digest of everything the machine code depends on: the
-source of the kernel's module, of the game's module, and of every module these import, however indirectly, plus the
-versions and the processor. What is edited is therefore recompiled and what is not is loaded; there is no index that
-could disagree with the files. Numba is imported when the first kernel is called, not before.
+bytecode and constants of the kernel, of every rule it calls as the game implements it, of every helper these call and
+every table they read, however indirectly and in whatever file, plus the versions and the processor. So what an edit
+touches is recompiled, what it does not touch is loaded, and there is no index that could disagree with the files.
+
+Numba is imported when the first kernel is called, not before.
 """
 
-import ast
 import functools
 import hashlib
-import importlib.util
 import inspect
 import os
 import pickle
 import re
 import sys
-import sysconfig
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -41,6 +40,7 @@ PATIENCE = 1.0  # seconds of compiling after which the person is told why nothin
 INTERPRET_ALL = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 _rules: dict[str, "Rule"] = {}
+_twins: dict[Function, Function] = {}  # what compiled code runs where the key is called: mostly the key itself
 _waiting: list[Callable[[], None]] | None = []  # registrations that need Numba; None once it is here
 
 
@@ -67,7 +67,7 @@ def required(stub: Function) -> Function:
 
 def optional(stub: Function) -> Function:
     """A rule that has a default, the stub's own body."""
-    return _generic(stub, stub)
+    return _generic(stub, jitable(stub))
 
 
 def _generic(stub: Function, default: Function | None) -> Function:
@@ -116,6 +116,7 @@ def compiled_twin(function: Function) -> Callable[[Function], Function]:
         def resolve(*arguments: Any) -> Function:
             return twin
 
+        _twins[function] = twin
         _with_numba(lambda: _overload(function, resolve))
         return twin
 
@@ -244,13 +245,12 @@ class _KernelCache:
         import numba
 
         games = [t.instance_class for t in signature if hasattr(t, "instance_class")]
-        modules = [self.function.__module__, *(game.__module__ for game in games)]
-        sources = source_digest(*modules)
-        if sources is None or not self.cache_path:
+        code = fingerprint(self.function, games)
+        if code is None or not self.cache_path:
             return None
-        home = inspect.getfile(self.function)
-        slot = _digest(home, self.function.__qualname__, str(signature), *(g.__module__ for g in games))
-        made_from = _digest(sources, repr(codegen.magic_tuple()), sys.version, numba.__version__, np.__version__)
+        names = [f"{game.__module__}.{game.__qualname__}" for game in games]
+        slot = _digest(inspect.getfile(self.function), self.function.__qualname__, str(signature), *names)
+        made_from = _digest(code, repr(codegen.magic_tuple()), sys.version, numba.__version__, np.__version__)
         return Path(self.cache_path) / f"{self.function.__name__.strip('_')}-{slot[:16]}-{made_from[:32]}.nbc"
 
 
@@ -267,54 +267,57 @@ def cache_folder() -> Path | None:
     return folder
 
 
-def source_digest(*modules: str) -> str | None:
-    """One digest of the sources of these modules and of all they import; None where a source cannot be read."""
-    seen: set[str] = set()
-    front = list(modules)
+def fingerprint(function: Function, games: list[type]) -> str | None:
+    """A digest of all that compiling `function` for these games reads; None if that cannot be told for certain."""
+    if any(game.__module__ == "__main__" for game in games):
+        return None  # a class of a script has no name by which another process could find it
+    parts = [Path(__file__).read_text(encoding="utf-8")]
+    seen: set[int] = set()
+    front: list[Any] = [function, *games]
     while front:
-        module = front.pop()
-        if module not in seen:
-            if _source(module) is None:
-                return None
-            seen.add(module)
-            front.extend(_imports(module))
-    return _digest(*(_digest(module, _source(module) or "") for module in sorted(seen)))
+        value = front.pop()
+        if isinstance(value, FunctionType):
+            parts.append(f"{value.__module__}.{value.__qualname__}")
+            if id(value) not in seen:
+                seen.add(id(value))
+                rule = getattr(value, "rule", None)
+                if rule is not None:
+                    front.extend(rule.implementation(game) for game in games)
+                elif value is function or value in _twins:
+                    front.extend(_read_by(_twins.get(value, value)))
+        elif isinstance(value, tuple | list):
+            parts.append(f"{len(value)} values")
+            front.extend(value)
+        elif isinstance(value, np.ndarray):
+            parts.append(f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}")
+        elif isinstance(value, str | bytes | int | float | complex | np.generic | None):
+            parts.append(f"{type(value).__name__} {value!r}")
+        elif callable(value):  # classes, and functions that Numba knows by themselves
+            parts.append(f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}")
+            front.append(getattr(value, "_fields", ()))
+        else:
+            return None
+    return _digest(*parts)
 
 
-@functools.cache
-def _source(module: str) -> str | None:
-    path = getattr(sys.modules.get(module), "__file__", None)
-    return Path(path).read_text(encoding="utf-8") if path and path.endswith(".py") else None
-
-
-@functools.cache
-def _imports(module: str) -> frozenset[str]:
-    """The modules that `module` names in an import and that are ours or a game author's, not a library's."""
-    return frozenset(name for name in _imported_names(module) if _is_own(name))
-
-
-def _imported_names(module: str) -> Iterator[str]:
-    package = getattr(sys.modules[module], "__package__", None) or ""
-    for node in ast.walk(ast.parse(_source(module) or "")):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            origin = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
-            submodules = {f"{origin}.{alias.name}" for alias in node.names}
-            found = submodules & sys.modules.keys()
-            yield from found
-            if len(found) < len(submodules):
-                yield origin
-
-
-_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
-
-
-def _is_own(module: str) -> bool:
-    path = getattr(sys.modules.get(module), "__file__", None)
-    if path is None:
-        return False
-    return module.split(".")[0] == __name__.split(".")[0] or not path.startswith(_LIBRARIES)
+def _read_by(function: Function, code: CodeType | None = None) -> list[Any]:
+    """The values that a function's code holds or finds by a global name; an attribute's name counts as one too."""
+    code = code or function.__code__
+    values: list[Any] = [code.co_code, code.co_names, *(cell.cell_contents for cell in function.__closure__ or ())]
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            values.extend(_read_by(function, constant))
+        elif constant != function.__doc__:
+            values.append(constant)
+    holders = [function.__globals__]  # and the modules met in it: `bits.get` is found under the name get in bits
+    for holder in holders:
+        for name in code.co_names:
+            value = holder.get(name)
+            if not isinstance(value, ModuleType):
+                values.append(value)
+            elif vars(value) not in holders:
+                holders.append(vars(value))
+    return [values]
 
 
 def _digest(*parts: str) -> str:

@@ -41,9 +41,12 @@ class Between:
     low: float
     high: float
 
+    def __str__(self) -> str:
+        return f"{self.low} to {self.high}"
+
     def check(self, kind: type, value: Any) -> Any:
         if not self.low <= value <= self.high:
-            raise BadInput(f"must be from {self.low} to {self.high}, not {value}")
+            raise BadInput(f"must be from {self}, not {value}")
         return value
 
 
@@ -56,11 +59,14 @@ class OneOf:
     def __init__(self, *words: str) -> None:
         object.__setattr__(self, "words", words)
 
+    def __str__(self) -> str:
+        return ", ".join(self.words)
+
     def check(self, kind: type, value: Any) -> Any:
         if kind is int and isinstance(value, int) and 0 <= value < len(self.words):
             return value
         if value not in self.words:
-            raise BadInput(f"must be one of {', '.join(self.words)}, not {_value_text(value)}")
+            raise BadInput(f"must be one of {self}, not {_value_text(value)}")
         return self.words.index(value) if kind is int else value
 
 
@@ -207,6 +213,24 @@ def unknown(what: str, given: str, known: Iterable[str]) -> str:
     return f"unknown {what} {given!r}; " + (f"there are {', '.join(names)}" if names else "there are none")
 
 
+def choose(written: str, choices: dict[int, tuple[str, ...]]) -> int:
+    """The action that a person means, given what each possible one is called."""
+    for action, names in choices.items():
+        if _plain(written) in map(_plain, names):
+            return action
+    raise BadInput(f"{written!r} is not possible here; try {listed(names[0] for names in choices.values())}")
+
+
+def listed(things: Iterable[Any], most: int = 20) -> str:
+    """Things after each other, as far as a line bears it."""
+    shown = [str(thing) for thing in things]
+    return ", ".join(shown[:most]) + (f" or {len(shown) - most} more" if len(shown) > most else "")
+
+
+def _plain(written: str) -> str:
+    return " ".join(written.lower().split())
+
+
 # Printing -------------------------------------------------------------------------------------------------------
 
 
@@ -215,6 +239,17 @@ def game_text(game: Any) -> str:
     hints = get_type_hints(type(game), include_extras=True)
     pairs = [(key, _as_written(hints[key], value)) for key, value in game._asdict().items()]
     return str(Spec(snake_case(type(game).__name__), tuple(pairs)))
+
+
+def parameter_texts(made: type) -> dict[str, str]:
+    """Each parameter's default, and what else it may be."""
+    hints = get_type_hints(made, include_extras=True)
+    texts = {}
+    for key, parameter in inspect.signature(made).parameters.items():
+        limits = get_args(hints[key])[1:] if get_origin(hints[key]) is Annotated else ()
+        default = _value_text(_as_written(hints[key], parameter.default))
+        texts[key] = default + "".join(f" ({limit})" for limit in limits)
+    return texts
 
 
 def _as_written(hint: Any, value: Any) -> Any:

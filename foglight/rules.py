@@ -26,8 +26,14 @@ GameClass = TypeVar("GameClass", bound=type)
 
 
 def game(game_class: GameClass) -> GameClass:
-    """Class decorator of a game: its instances print as people write them, `dark_hex(rows=4,cols=4)`."""
+    """Class decorator of a game: it prints as people write it, `dark_hex(rows=4,cols=4)`, and equals no other game.
+
+    Bare tuples compare by content, so that two games without parameters would be one and the same.
+    """
     game_class.__str__ = game_text  # type: ignore[assignment]
+    game_class.__eq__ = lambda self, other: type(self) is type(other) and tuple.__eq__(self, other)  # type: ignore
+    game_class.__ne__ = lambda self, other: not self == other  # type: ignore[assignment]
+    game_class.__hash__ = lambda self: hash((type(self), *self))  # type: ignore[assignment, misc]
     return game_class
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from foglight.compile import kernel
 from foglight.games import load_game
-from foglight.names import BadInput
+from foglight.names import BadInput, choose, listed
 from foglight.rules import (
     CHANCE,
     NOTHING,
@@ -77,7 +77,7 @@ class State:
         if action not in self._actions:
             if self.player == TERMINAL:
                 raise BadInput(f"the game is over; action {action} cannot be played")
-            raise BadInput(f"action {action} is not legal here; legal are {_listed(self._actions)}")
+            raise BadInput(f"action {action} is not legal here; legal are {listed(self._actions)}")
         after = new_worlds(self.game, 1)[0]
         codes = np.empty(1 + self.num_players, np.int64)
         _advance(self.game, self.world, int(action), after, codes)
@@ -129,27 +129,18 @@ class State:
 
     def parse_action(self, written: str) -> int:
         """The legal action that a person means."""
-        wanted = _plain(written)
-        for action in self._actions:
-            if wanted in map(_plain, action_names(self.game, self.world, action)):
-                return action
         if self.player == TERMINAL:
             raise BadInput(f"the game is over; {written!r} cannot be played")
-        raise BadInput(f"{written!r} is not possible here; try {_listed(map(self.action_text, self._actions))}")
+        return choose(written, self.choices())
+
+    def choices(self) -> dict[int, tuple[str, ...]]:
+        """The legal actions with the ways people write them."""
+        return {action: action_names(self.game, self.world, action) for action in self._actions}
 
 
 def new_state(game: Any) -> State:
     """The start of a game, given as text or as a game."""
     return State(game)
-
-
-def _plain(written: str) -> str:
-    return " ".join(written.lower().split())
-
-
-def _listed(things: Any, most: int = 20) -> str:
-    shown = [str(thing) for thing in things]
-    return ", ".join(shown[:most]) + (f" or {len(shown) - most} more" if len(shown) > most else "")
 
 
 @kernel

@@ -6,7 +6,7 @@ told apart, and so are information states that differ in suit only.
 
 world   word 0, fields as below; cards are stored plus one, 0 is a card not dealt
 action  0 fold, 1 call (check), 2 raise; chance: the card, two of each rank in order
-observe one's own card when dealt; that seat 1 has been dealt, the public card and every action are public
+observe one's own card when dealt; that seat 1 has been dealt, the public card, every action and who wins are public
 """
 
 from typing import NamedTuple
@@ -164,7 +164,16 @@ def observe(game, before, action, after, viewer):
         return action + 1 if viewer == 1 else _DEALT
     if get(before, _ROUND) == 1 and get(before, _PUBLIC_CARD) == 0:
         return _FIRST_PUBLIC + action
-    return _FIRST_ACTION + action
+    return _FIRST_ACTION + action + 4 * _showdown(after)
+
+
+@jitable
+def _showdown(world):
+    """Who wins the comparison of cards, plus one; 3 if they share, 0 if there was none."""
+    if get(world, _OVER) == 0 or get(world, _FOLDED) != 0:
+        return 0
+    difference = _strength(world, 0) - _strength(world, 1)
+    return 3 if difference == 0 else (1 if difference > 0 else 2)
 
 
 @jitable
@@ -176,14 +185,11 @@ def _strength(world, seat):
 
 @implements(LeducPoker)
 def returns(game, world, out):
-    folded = get(world, _FOLDED)
-    if folded != 0:
-        winner = 2 - folded
-    elif _strength(world, 0) == _strength(world, 1):
+    folded, showdown = get(world, _FOLDED), _showdown(world)
+    if showdown == 3:
         out[0] = out[1] = 0.0
         return
-    else:
-        winner = 0 if _strength(world, 0) > _strength(world, 1) else 1
+    winner = 2 - folded if folded != 0 else showdown - 1
     stake = _stake(world, 1 - winner)
     out[winner] = stake
     out[1 - winner] = -stake
@@ -232,4 +238,5 @@ def observation_text(game, before, action, after, viewer):
         return f"public card {_NAMES[action]}"
     seat = get(before, _MOVER)
     who = f"seat {seat}" if viewer == PUBLIC or viewer != seat else "you"
-    return f"{who} {action_names(game, before, action)[0]}{'s' * (who != 'you')}"
+    said = f"{who} {action_names(game, before, action)[0]}{'s' * (who != 'you')}"
+    return said + ("", ", seat 0 wins", ", seat 1 wins", ", the pot is shared")[_showdown(after)]

@@ -1,0 +1,12 @@
+"""Plays the lowest legal action: no chance, no thought, easy to follow in a test."""
+
+from collections.abc import Sequence
+
+from foglight.agents import Agent
+
+
+class FirstLegal(Agent):
+    """the lowest legal action, for tests"""
+
+    def act(self, actions: Sequence[int] | None = None) -> int:
+        return (actions or self.legal_actions())[0]

@@ -1,0 +1,26 @@
+"""A person at the terminal, who is shown the seat's information and nothing else."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from foglight.agents import Agent
+from foglight.names import BadInput, choose
+
+
+class Human(Agent):
+    """a person at the terminal"""
+
+    def read(self, information: str, choices: dict[int, tuple[str, ...]]) -> None:
+        """Before each action: the seat's information as text, and what each legal action is called."""
+        self.information, self.choices = information, choices
+
+    def act(self, actions: Sequence[int] | None = None) -> int:
+        console = Console(highlight=False, markup=False, soft_wrap=True)
+        console.print(f"\n{self.information}")
+        while True:
+            written = console.input(f"your move ({', '.join(names[0] for names in self.choices.values())}): ")
+            try:
+                return choose(written, self.choices)
+            except BadInput as error:
+                console.print(str(error))

@@ -1,0 +1,1 @@
+"""Where agents meet: the referee, who alone knows the true world, and matches with their statistics."""

@@ -1,0 +1,219 @@
+"""Matches: the same agents over many games, seats swapped, reproducible from one seed, resumable after any end.
+
+Game number i is the same game whoever plays it, whenever: its randomness comes from (seed, i), and agent k sits on seat
+(k + i) mod players. So any number of workers, in any order, over any number of runs, fill the same table.
+"""
+
+import concurrent.futures as futures
+import contextlib
+import multiprocessing
+import os
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from foglight.agents import agent_class, load_agent
+from foglight.arena.intervals import mean_and_error, wilson
+from foglight.arena.referee import Record, play_game
+from foglight.arena.store import Store
+from foglight.games import load_game
+from foglight.names import BadInput, parse_spec
+from foglight.rules import num_players
+from foglight.state import new_state
+from foglight.version import __version__
+
+Progress = Callable[[int, int], None]  # games done, games wanted
+
+
+@dataclass(frozen=True)
+class MatchResult:
+    """What the games of a match amount to; agents are counted in the order in which they were given."""
+
+    game: str
+    agents: tuple[str, ...]
+    seed: int
+    records: tuple[Record, ...]
+
+    @property
+    def games(self) -> int:
+        return len(self.records)
+
+    def returns(self, agent: int) -> list[float]:
+        """The agent's payoff in each game."""
+        players = len(self.agents)
+        return [record.returns[(agent + number) % players] for number, record in enumerate(self.records)]
+
+    @property
+    def mean_returns(self) -> list[float]:
+        return [mean_and_error(self.returns(agent))[0] for agent in range(len(self.agents))]
+
+    @property
+    def standard_errors(self) -> list[float]:
+        return [mean_and_error(self.returns(agent))[1] for agent in range(len(self.agents))]
+
+    def score(self, agent: int) -> float:
+        """Games won; a game shared by k winners counts 1/k for each of them, so a draw counts half."""
+        score = 0.0
+        for payoff, record in zip(self.returns(agent), self.records, strict=True):
+            best = max(record.returns)
+            score += (payoff == best) / record.returns.count(best)
+        return score
+
+    def win_rate(self, agent: int) -> float:
+        return self.score(agent) / self.games if self.games else float("nan")
+
+    def interval(self, agent: int, confidence: float = 0.95) -> tuple[float, float]:
+        """The Wilson interval of the win rate."""
+        return wilson(self.score(agent), self.games, confidence)
+
+    def summary(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        return {
+            "game": self.game,
+            "games": self.games,
+            "seed": self.seed,
+            "agents": [
+                {
+                    "agent": name,
+                    "win_rate": self.win_rate(agent),
+                    "interval": list(self.interval(agent)),
+                    "mean_return": self.mean_returns[agent],
+                    "standard_error": self.standard_errors[agent],
+                }
+                for agent, name in enumerate(self.agents)
+            ],
+        }
+
+
+def play_match(
+    game: Any,
+    agents: Sequence[str],
+    games: int = 200,
+    seed: int = 0,
+    workers: int = 1,
+    store: str | Path | None = None,
+    progress: Progress | None = None,
+) -> MatchResult:
+    """Play a match. With a store, games already there are not played again, and each new one is kept as it ends."""
+    plan = _plan(game, agents, games, seed, workers)
+    with contextlib.ExitStack() as stack:
+        if store is None and workers > 1:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="foglight-"))
+            store = Path(folder) / "match.sqlite"
+        kept = stack.enter_context(contextlib.closing(Store(":memory:" if store is None else store)))
+        match = kept.match(str(plan.game), plan.agents, seed, __version__)
+        missing = sorted(set(range(games)) - kept.numbers(match, games))
+        report = _Reporter(progress, games)
+        report(games - len(missing))
+        if missing and workers == 1:
+            for number in missing:
+                kept.add(match, number, _play(plan, number))
+                report(report.done + 1)
+        elif missing:
+            _play_in_parallel(plan, kept, match, games, workers, report)
+        return MatchResult(str(plan.game), plan.agents, seed, tuple(kept.records(match, games)))
+
+
+@dataclass(frozen=True)
+class _Plan:
+    game: Any
+    agents: tuple[str, ...]
+    seed: int
+
+
+class _Reporter:
+    """Calls the progress function, but not for every one of thousands of games a second."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self.progress, self.total, self.done, self.last = progress, total, 0, 0.0
+
+    def __call__(self, done: int) -> None:
+        self.done = done
+        if self.progress is not None and (done == self.total or time.monotonic() - self.last > 0.05):
+            self.last = time.monotonic()
+            self.progress(done, self.total)
+
+
+def _plan(game: Any, agents: Sequence[str], games: int, seed: int, workers: int) -> _Plan:
+    """Everything checked before anything is opened or played."""
+    loaded = load_game(game)
+    if isinstance(agents, str) or len(agents) != num_players(loaded):
+        given = 1 if isinstance(agents, str) else len(agents)
+        raise BadInput(f"{loaded} is for {num_players(loaded)} agents, not {given}; name one for each")
+    for name, value, low in (("games", games, 1), ("workers", workers, 1), ("seed", seed, 0)):
+        if type(value) is not int or not low <= value < 2**63:
+            raise BadInput(f"{name} must be a whole number of at least {low}, not {value!r}")
+    specs = [parse_spec(agent) for agent in agents]
+    for spec in specs:
+        load_agent(spec)
+        if hasattr(agent_class(spec.name), "read"):
+            raise BadInput(f"{spec.name} needs somebody at the terminal; use 'foglight play' for that")
+    new_state(loaded)  # compiles the rules here, once, and not in every worker
+    return _Plan(loaded, tuple(map(str, specs)), seed)
+
+
+def _play(plan: _Plan, number: int) -> Record:
+    players = len(plan.agents)
+    seated = [load_agent(plan.agents[(seat - number) % players]) for seat in range(players)]
+    return play_game(plan.game, seated, (plan.seed, number))[0]
+
+
+# Several processes ----------------------------------------------------------------------------------------------
+
+_GIVE_UP_AFTER = 3  # pools in a row that died without finishing a game
+
+
+def _play_in_parallel(plan: _Plan, kept: Store, match: int, games: int, workers: int, report: _Reporter) -> None:
+    """Workers write into the store by themselves; here we wait, count, and replace a pool that lost a worker."""
+    # forked workers start at once, with the kernels already loaded and the caller's own games and agents at hand
+    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
+    fruitless = 0
+    while missing := sorted(set(range(games)) - kept.numbers(match, games)):
+        size = max(1, min(50, len(missing) // (8 * workers)))
+        with futures.ProcessPoolExecutor(
+            workers, multiprocessing.get_context(method), initializer=_stay_with, initargs=(os.getpid(),)
+        ) as pool:
+            try:
+                tasks = [
+                    pool.submit(_work, plan, kept.path, match, missing[i : i + size])
+                    for i in range(0, len(missing), size)
+                ]
+                waiting = set(tasks)
+                while waiting:
+                    done, waiting = futures.wait(waiting, timeout=0.1, return_when=futures.FIRST_COMPLETED)
+                    for task in done:
+                        task.result()
+                    report(len(kept.numbers(match, games)))
+            except BrokenProcessPool:
+                remaining = games - len(kept.numbers(match, games))
+                fruitless = 0 if remaining < len(missing) else fruitless + 1
+                if fruitless == _GIVE_UP_AFTER:
+                    raise RuntimeError(f"worker processes keep dying; {remaining} games are left to play") from None
+            except BaseException:
+                for process in list((pool._processes or {}).values()):
+                    process.terminate()
+                raise
+
+
+def _work(plan: _Plan, path: str, match: int, numbers: Sequence[int]) -> None:
+    with contextlib.closing(Store(path)) as kept:
+        for number in numbers:
+            kept.add(match, number, _play(plan, number))
+
+
+def _stay_with(parent: int) -> None:
+    """A worker ends when its parent does, also by kill -9, and leaves Ctrl-C to the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -1,0 +1,1 @@
+"""Measurements as ratios against a peer, both taken in one run; one file per `foglight bench` command."""

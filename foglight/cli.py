@@ -1,0 +1,188 @@
+"""The command line: parsing and printing only. Bad input gets one line and exit code 2."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+import foglight as fl
+from foglight.names import BadInput
+
+app = typer.Typer(
+    help="Play, solve and measure games in which players cannot see everything.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+bench = typer.Typer(help="Measure speed against a peer, in one run.", no_args_is_help=True)
+app.add_typer(bench, name="bench")
+
+out = Console(highlight=False, markup=False)
+err = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print data for programs instead of text.")]
+Seed = Annotated[int, typer.Option(help="Everything random follows from it.")]
+
+
+def main() -> None:
+    """Run the command line; whatever a person got wrong ends in one line on stderr and exit code 2."""
+    try:
+        sys.exit(app(standalone_mode=False) or 0)
+    except BadInput as error:
+        _fail(str(error), 2)
+    except (KeyboardInterrupt, typer.Abort):
+        _fail("stopped", 130)
+    except BrokenPipeError:  # the reader of our output, such as head, has seen enough
+        sys.stderr.close()
+        sys.exit(0)
+    except Exception as error:
+        # Typer's own complaints; depending on its version they are Click's classes or a copy of them
+        if not hasattr(error, "format_message"):
+            raise
+        if type(error).__name__ == "NoArgsIsHelpError":  # the help is on the screen
+            sys.exit(0)
+        _fail(f"{error.format_message().rstrip('.')}; see foglight --help", 2)
+
+
+def _fail(message: str, code: int) -> None:
+    err.print(message)
+    sys.exit(code)
+
+
+@app.command()
+def games(json_: Json = False) -> None:
+    """List the games."""
+    from foglight.games import game_class
+    from foglight.names import parameter_texts
+    from foglight.rules import num_players, title
+
+    rows = []
+    for name in fl.game_names():
+        game = game_class(name)()
+        parameters = ", ".join(f"{key}={value}" for key, value in parameter_texts(type(game)).items())
+        rows.append({"name": name, "players": num_players(game), "what": title(game), "parameters": parameters})
+    _show(rows, json_)
+
+
+@app.command()
+def agents(json_: Json = False) -> None:
+    """List the agents."""
+    from foglight.agents import agent_class
+
+    _show([{"name": name, "what": agent_class(name).__doc__} for name in fl.agent_names()], json_)
+
+
+@app.command()
+def play(
+    game: Annotated[str, typer.Argument(help="Such as 'dark_hex(rows=4,cols=4)'.")],
+    vs: Annotated[str, typer.Option(help="The agent on the other seats.")] = "random",
+    seat: Annotated[int, typer.Option(help="Your seat, counted from 0.")] = 0,
+    seed: Seed = 0,
+) -> None:
+    """Play against an agent; you see what your seat sees."""
+    from foglight.arena.referee import play_game
+    from foglight.rules import num_players
+
+    loaded = fl.load_game(game)
+    if not 0 <= seat < num_players(loaded):
+        raise BadInput(f"{loaded} has seats 0 to {num_players(loaded) - 1}, not {seat}")
+    if seed < 0:
+        raise BadInput(f"seed must be at least 0, not {seed}")
+    seated = [fl.load_agent("human" if i == seat else vs) for i in range(num_players(loaded))]
+    try:
+        record, state = play_game(loaded, seated, (seed,))
+    except EOFError:
+        out.print("\nyou left the game")
+        return
+    payoff = record.returns[seat]
+    result = "you win" if payoff > 0 else "you lose" if payoff < 0 else "nobody wins"
+    out.print(f"\nthe game is over: {result} ({payoff:+g}). What was really there:\n{state}")
+
+
+@app.command()
+def match(
+    players: Annotated[list[str], typer.Argument(metavar="AGENT...", help="One for each seat.")],
+    game: Annotated[str, typer.Option(help="Such as 'dark_hex(rows=4,cols=4)'.")],
+    games: Annotated[int, typer.Option(help="How many games; agents change seats after each.")] = 200,
+    workers: Annotated[int, typer.Option(help="Processes; the result is the same with any number.")] = 1,
+    seed: Seed = 0,
+    store: Annotated[Path | None, typer.Option(help="Keep games in this file; the same command goes on there.")] = None,
+    json_: Json = False,
+) -> None:
+    """Let agents play many games, and say how sure the result is."""
+    with _progress("games") as progress:
+        result = fl.play_match(game, players, games, seed, workers, store, progress)
+    summary = result.summary()
+    if json_:
+        out.print_json(data=summary)
+        return
+    table = Table(title=f"{result.game}, {result.games} games, seed {result.seed}")
+    for column in ("agent", "win rate", "95 % interval", "mean return"):
+        table.add_column(column, justify="left" if column == "agent" else "right")
+    for row in summary["agents"]:
+        low, high = row["interval"]
+        table.add_row(
+            row["agent"],
+            f"{row['win_rate']:.1%}",
+            f"{low:.1%} to {high:.1%}",
+            f"{row['mean_return']:+.3f} ± {row['standard_error']:.3f}",
+        )
+    out.print(table)
+
+
+@bench.command()
+def rollouts(
+    seconds: Annotated[float, typer.Option(help="Time for each side and round.")] = 0.5,
+    json_: Json = False,
+) -> None:
+    """Random playouts a second, against OpenSpiel's C++."""
+    from foglight.bench import rollouts as bench_rollouts
+
+    if not 0.01 <= seconds <= 600:
+        raise BadInput(f"seconds must be from 0.01 to 600, not {seconds}")
+    rows = []
+    with _progress("games") as progress:
+        for case in bench_rollouts.run(seconds):
+            rows.append(case.summary())
+            progress(len(rows), len(bench_rollouts.CASES))
+    if json_:
+        out.print_json(data=rows)
+        return
+    table = Table(title="random playouts a second, one core")
+    for column in ("game", "foglight", "OpenSpiel", "ratio"):
+        table.add_column(column, justify="left" if column == "game" else "right")
+    for row in rows:
+        table.add_row(row["game"], f"{row['foglight']:,.0f}", f"{row['openspiel']:,.0f}", f"{row['ratio']:.1f}×")
+    out.print(table)
+
+
+def _show(rows: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    table = Table(box=None, pad_edge=False)
+    for column in rows[0]:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*map(str, row.values()))
+    out.print(table)
+
+
+@contextmanager
+def _progress(noun: str) -> Iterator[Any]:
+    """A bar on stderr, for people; refreshed by hand, so that no thread of it is there when workers are forked."""
+    columns = [TextColumn(noun), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
+    with Progress(*columns, console=err, auto_refresh=False, disable=not err.is_terminal) as bar:
+        task = bar.add_task(noun, total=None)
+
+        def update(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total, refresh=True)
+
+        yield update

@@ -1,0 +1,279 @@
+"""Kernels compile once, are found again by other processes, and are never stale."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import foglight as fl
+from foglight.compile import fingerprint, implements, is_compiled, jitable, snake_case
+
+PACKAGE = Path(fl.__file__).parent
+
+PROBE = """
+import json
+import foglight as fl
+from foglight.playouts import _playouts
+
+report = {}
+for name in ("kuhn_poker", "phantom_ttt", "dark_hex"):
+    before = _playouts.dispatcher.stats.cache_misses.total()
+    means, steps = fl.random_playouts(name, 2000, seed=7)
+    report[name] = [_playouts.dispatcher.stats.cache_misses.total() - before, means, steps]
+print(json.dumps(report))
+"""
+
+
+class Copy:
+    """A copy of the package that may be edited, with a kernel cache of its own."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.package = folder / "foglight"
+        shutil.copytree(PACKAGE, self.package, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def edit(self, file, old, new):
+        path = self.package / file
+        source = path.read_text()
+        assert source.count(old) == 1, f"{file} should hold this once: {old}"
+        path.write_text(source.replace(old, new))
+
+    def run(self, program, **environment):
+        return subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": str(self.folder), "FOGLIGHT_CACHE": str(self.folder / "cache"), **environment},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+
+    def probe(self):
+        """For each game: whether a fresh process compiled, mean returns, steps."""
+        report = json.loads(self.run(PROBE).stdout)
+        return {name: bool(row[0]) for name, row in report.items()}, {name: row[1:] for name, row in report.items()}
+
+    def cached(self):
+        return sorted(path.name for path in (self.folder / "cache" / "kernels").iterdir())
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    return Copy(tmp_path_factory.mktemp("copy"))
+
+
+NOTHING_COMPILED = {"kuhn_poker": False, "phantom_ttt": False, "dark_hex": False}
+
+
+def test_the_cache_hits_across_processes_and_is_never_stale(copy):
+    compiled, first = copy.probe()
+    assert compiled == {"kuhn_poker": True, "phantom_ttt": True, "dark_hex": True}
+    compiled, again = copy.probe()
+    assert compiled == NOTHING_COMPILED, "a second process must load what the first one compiled"
+    assert again == first
+    files = copy.cached()
+
+    # a rule of one game: that game alone is compiled again, and the new rule is what runs
+    copy.edit("games/kuhn_poker.py", "winner, stake = higher, 2.0 if", "winner, stake = higher, 7.0 if")
+    compiled, after_rule = copy.probe()
+    assert compiled == {**NOTHING_COMPILED, "kuhn_poker": True}
+    assert after_rule["kuhn_poker"] != first["kuhn_poker"]
+    assert {**after_rule, "kuhn_poker": 0} == {**first, "kuhn_poker": 0}
+
+    # a helper in another file, called by one game only
+    copy.edit("bits.py", "for width in (32, 16, 8, 4, 2, 1):", "for width in (16, 8, 4, 2, 1):")
+    compiled, after_helper = copy.probe()
+    assert compiled == {**NOTHING_COMPILED, "dark_hex": True}, "only dark_hex picks cells with bits.nth"
+    assert after_helper == after_rule, "a 4x4 board has 16 bits, so nothing else changes"
+
+    # a table that a rule reads
+    copy.edit("games/phantom_ttt.py", "_LINES = (0o007, 0o070,", "_LINES = (0o007,")
+    compiled, after_table = copy.probe()
+    assert compiled == {**NOTHING_COMPILED, "phantom_ttt": True}
+    assert after_table["phantom_ttt"] != first["phantom_ttt"]
+
+    # what all of them call
+    copy.edit("randomness.py", "_GAMMA, _FIRST, _SECOND = 0x9E3779B97F4A7C15", "_GAMMA, _FIRST, _SECOND = 0x9E3779B97F4A7C17")
+    compiled, after_common = copy.probe()
+    assert compiled == {"kuhn_poker": True, "phantom_ttt": True, "dark_hex": True}
+    assert after_common != after_table
+
+    # words for people, comments and docstrings are no part of the machine code
+    copy.edit("games/dark_hex.py", "top to bottom\" if", "up and down\" if")
+    copy.edit("games/kuhn_poker.py", "# the seat that made the last action folded", "# it folded")
+    copy.edit("bits.py", '"""The set that holds i alone."""', '"""{i}."""')
+    assert copy.probe()[0] == NOTHING_COMPILED
+
+    assert len(copy.cached()) == len(files), "outdated kernels are removed"
+
+
+def test_a_torn_or_missing_cache_file_costs_time_only(copy):
+    before = copy.probe()[1]
+    for path in (copy.folder / "cache" / "kernels").iterdir():
+        path.write_bytes(path.read_bytes()[:100])
+    assert copy.probe()[1] == before
+
+
+def test_a_cache_that_cannot_be_written_costs_time_only(copy):
+    blocked = copy.folder / "a_file"
+    blocked.write_text("not a folder")
+    done = copy.run("import foglight as fl; print(fl.random_playouts('kuhn_poker', 10))", FOGLIGHT_CACHE=str(blocked))
+    assert done.stdout.startswith("([")
+
+
+def test_the_person_sees_why_nothing_happens(copy):
+    program = "import foglight.compile as c; c.PATIENCE = 0.01; import foglight as fl; fl.new_state('dark_hex')"
+    fresh = str(copy.folder / "fresh")
+    assert "compiling dark_hex, once" in copy.run(program, FOGLIGHT_CACHE=fresh).stderr
+    assert copy.run(program, FOGLIGHT_CACHE=fresh).stderr == "", "loading takes no explanation"
+
+
+def test_importing_foglight_is_light(copy):
+    program = "import sys, foglight; print([m for m in ('numba', 'torch', 'pyspiel', 'matplotlib', 'scipy') if m in sys.modules])"
+    assert copy.run(program).stdout.strip() == "[]"
+
+
+@pytest.mark.plain
+def test_compiled_and_interpreted_playouts_are_the_same():
+    for name in fl.game_names():
+        compiled = fl.random_playouts(name, 50, seed=3)
+        program = f"import foglight as fl; print(fl.random_playouts({name!r}, 50, seed=3))"
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.strip() == str(compiled)
+
+
+# A game whose worlds are not rows of words: the same entry points run it interpreted
+
+
+class Nim:
+    """One heap; take one or two; who takes the last one wins. A world is a Python object."""
+
+    def __init__(self, heap):
+        self.heap = heap
+
+    def __str__(self):
+        return f"nim(heap={self.heap})"
+
+
+class NimWorld:
+    def __init__(self):
+        self.taken, self.mover = 0, 0
+
+
+def _register_nim():
+    @implements(Nim)
+    def num_players(game):
+        return 2
+
+    @implements(Nim)
+    def num_actions(game):
+        return 3
+
+    @implements(Nim)
+    def new_worlds(game, n):
+        return [NimWorld() for _ in range(n)]
+
+    @implements(Nim)
+    def copy_world(game, target, source):
+        target.taken, target.mover = source.taken, source.mover
+
+    @implements(Nim)
+    def record(game, world, viewer, observation):
+        pass
+
+    @implements(Nim)
+    def player(game, world):
+        return fl.TERMINAL if world.taken == game.heap else world.mover
+
+    @implements(Nim)
+    def legal(game, world, out):
+        n = min(2, game.heap - world.taken)
+        out[:n] = range(1, n + 1)
+        return n
+
+    @implements(Nim)
+    def step(game, world, action):
+        world.taken += int(action)
+        world.mover = 1 - world.mover
+
+    @implements(Nim)
+    def observe(game, before, action, after, viewer):
+        return int(action)
+
+    @implements(Nim)
+    def returns(game, world, out):
+        out[1 - world.mover], out[world.mover] = 1.0, -1.0
+
+
+_register_nim()
+
+
+@pytest.mark.plain
+def test_a_game_that_is_not_compiled_runs_through_the_same_entry_points():
+    game = Nim(4)
+    assert not is_compiled(game)
+    state = fl.new_state(game)
+    state.play(1)
+    state.play(2)
+    assert state.actions() == [1]
+    state.play(1)
+    assert (state.player, state.returns(), state.observations(0)) == (fl.TERMINAL, [1.0, -1.0], [1, 2, 1])
+    # by hand: P(seat 0 wins) is w(4) with w(n) = 1 - (w(n-1) + w(n-2)) / 2, w(0) = 0, w(1) = 1: w(2) = 1/2, w(3) = 1/4,
+    # w(4) = 5/8, so the mean return is 1/4; 20 000 games leave a standard error below 0.007, and 5 of them are allowed
+    means, _ = fl.random_playouts(game, 20_000, seed=1)
+    assert abs(means[0] - 0.25) < 0.035
+
+
+@pytest.mark.plain
+def test_registering_nonsense_advises():
+    with pytest.raises(TypeError, match="there is no rule 'steps'; the rules are"):
+
+        @implements(Nim)
+        def steps(game, world, action):
+            pass
+
+    with pytest.raises(TypeError, match=r"rule 'step' takes \(game, world, action\), not \(game, action\)"):
+
+        @implements(Nim)
+        def step(game, action):
+            pass
+
+
+@pytest.mark.plain
+def test_a_missing_rule_is_named():
+    class Empty:
+        pass
+
+    with pytest.raises(NotImplementedError, match="Empty has no rule 'num_players'"):
+        fl.new_state(Empty())
+
+
+@pytest.mark.plain
+def test_a_fingerprint_tells_apart_what_compiles_differently():
+    @jitable
+    def helper(world):
+        return world[0] + 1
+
+    def first(game, world):
+        return helper(world)
+
+    def other(game, world):
+        return world[1]
+
+    same_shape = {fingerprint(function, []) for function in (first, other, helper)}
+    assert len(same_shape) == 3 and None not in same_shape
+
+
+@pytest.mark.plain
+def test_snake_case():
+    assert [snake_case(name) for name in ("DarkHex", "PhantomTtt", "Rbc")] == ["dark_hex", "phantom_ttt", "rbc"]
