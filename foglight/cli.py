@@ -97,7 +97,7 @@ def play(
         raise BadInput(f"seed must be at least 0, not {seed}")
     seated = [fl.load_agent("human" if i == seat else vs) for i in range(num_players(loaded))]
     try:
-        record, state = play_game(loaded, seated, (seed,))
+        record, state = play_game(loaded, seated, seed)
     except EOFError:
         out.print("\nyou left the game")
         return

@@ -102,6 +102,11 @@ def implements(game_class: type) -> Callable[[Function], Function]:
     return register
 
 
+def has_rules(game_class: type) -> bool:
+    """Whether somebody has registered rules for this class, which makes it a game."""
+    return any(game_class in rule.implementations for rule in _rules.values())
+
+
 def jitable(function: Function) -> Function:
     """A helper: a plain function that rules and kernels may call, compiled or not."""
     compiled_twin(function)(function)

@@ -184,9 +184,7 @@ def checked(made: type, name: str, given: dict[str, Any]) -> Any:
 
 
 def _check(hint: Any, value: Any) -> Any:
-    kind, limits = hint, ()
-    if get_origin(hint) is Annotated:
-        kind, *limits = get_args(hint)  # type: ignore[assignment]
+    kind, limits = get_args(hint)[0] if get_origin(hint) is Annotated else hint, _limits(hint)
     words = any(isinstance(limit, OneOf) for limit in limits)
     if get_origin(kind) is tuple:
         if not isinstance(value, list | tuple):
@@ -202,6 +200,11 @@ def _check(hint: Any, value: Any) -> Any:
     for limit in limits:
         value = limit.check(kind, value)
     return value
+
+
+def _limits(hint: Any) -> tuple[Any, ...]:
+    """What is declared beside a parameter's type."""
+    return get_args(hint)[1:] if get_origin(hint) is Annotated else ()
 
 
 def unknown(what: str, given: str, known: Iterable[str]) -> str:
@@ -246,14 +249,13 @@ def parameter_texts(made: type) -> dict[str, str]:
     hints = get_type_hints(made, include_extras=True)
     texts = {}
     for key, parameter in inspect.signature(made).parameters.items():
-        limits = get_args(hints[key])[1:] if get_origin(hints[key]) is Annotated else ()
         default = _value_text(_as_written(hints[key], parameter.default))
-        texts[key] = default + "".join(f" ({limit})" for limit in limits)
+        texts[key] = default + "".join(f" ({limit})" for limit in _limits(hints[key]))
     return texts
 
 
 def _as_written(hint: Any, value: Any) -> Any:
-    for limit in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
+    for limit in _limits(hint):
         if isinstance(limit, OneOf) and isinstance(value, int):
             return limit.words[value]
     return value

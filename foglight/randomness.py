@@ -15,7 +15,7 @@ _MASK = (1 << 64) - 1
 
 def generator(seed: int, *path: int) -> np.ndarray:
     """The generator of `seed`, or of one of its branches: every path gives an independent stream."""
-    return np.random.SeedSequence([seed, *path]).generate_state(1, np.uint64)
+    return np.random.SeedSequence(seed, spawn_key=path).generate_state(1, np.uint64)
 
 
 def mix(word):

@@ -30,11 +30,21 @@ def game(game_class: GameClass) -> GameClass:
 
     Bare tuples compare by content, so that two games without parameters would be one and the same.
     """
-    game_class.__str__ = game_text  # type: ignore[assignment]
-    game_class.__eq__ = lambda self, other: type(self) is type(other) and tuple.__eq__(self, other)  # type: ignore
-    game_class.__ne__ = lambda self, other: not self == other  # type: ignore[assignment]
-    game_class.__hash__ = lambda self: hash((type(self), *self))  # type: ignore[assignment, misc]
+    for name, method in (("__str__", game_text), ("__eq__", _same), ("__ne__", _other), ("__hash__", _hash)):
+        setattr(game_class, name, method)
     return game_class
+
+
+def _same(game: Any, other: Any) -> bool:
+    return type(game) is type(other) and tuple.__eq__(game, other)
+
+
+def _other(game: Any, other: Any) -> bool:
+    return not _same(game, other)
+
+
+def _hash(game: Any) -> int:
+    return hash((type(game), *game))
 
 
 # What a game must say -------------------------------------------------------------------------------------------

@@ -161,7 +161,7 @@ def _plan(game: Any, agents: Sequence[str], games: int, seed: int, workers: int)
 def _play(plan: _Plan, number: int) -> Record:
     players = len(plan.agents)
     seated = [load_agent(plan.agents[(seat - number) % players]) for seat in range(players)]
-    return play_game(plan.game, seated, (plan.seed, number))[0]
+    return play_game(plan.game, seated, plan.seed, number)[0]
 
 
 # Several processes ----------------------------------------------------------------------------------------------

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from foglight.agents import Agent
-from foglight.randomness import weighted
+from foglight.randomness import generator, weighted
 from foglight.rules import CHANCE, TERMINAL
 from foglight.state import State
 
@@ -24,13 +22,12 @@ class Record:
     actions: tuple[int, ...]  # outcomes of chance included
 
 
-def play_game(game: Any, agents: Sequence[Agent], seed: Sequence[int]) -> tuple[Record, State]:
-    """Play one game with an agent on each seat; everything random in it follows from the seed."""
+def play_game(game: Any, agents: Sequence[Agent], seed: int, number: int = 0) -> tuple[Record, State]:
+    """Play one game with an agent on each seat; everything random in it follows from the seed and the game's number."""
     state = State(game)
-    words = np.random.SeedSequence(list(seed)).generate_state(1 + state.num_players, np.uint64)
-    nature, seat_seeds = words[:1], [int(word >> np.uint64(1)) for word in words[1:]]
+    nature = generator(seed, number, 0)
     for seat, agent in enumerate(agents):
-        agent.start(state.game, seat, seat_seeds[seat])
+        agent.start(state.game, seat, int(generator(seed, number, 1 + seat)[0]))
     told = [0] * state.num_players
     while state.player != TERMINAL:
         if state.player == CHANCE:

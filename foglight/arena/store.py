@@ -35,16 +35,19 @@ class Store:
             tables = self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             if tables and owner != _APPLICATION:
                 raise BadInput(f"{self.path} is another program's database; choose another file for the store")
-            self.connection.execute("PRAGMA journal_mode = WAL")
-            self.connection.execute("PRAGMA synchronous = NORMAL")  # safe against kills; WAL keeps it so
-            self.connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            self.connection.execute("PRAGMA synchronous = NORMAL")  # safe against kills, with the log of WAL mode
+            if owner != _APPLICATION:
+                self.connection.execute("PRAGMA journal_mode = WAL")
+                self.connection.execute(f"PRAGMA application_id = {_APPLICATION}")
             self.connection.executescript(_SCHEMA)
 
     def match(self, game: str, agents: Sequence[str], seed: int, version: str) -> int:
         """The number of a match in this file, new or known."""
         known = (game, json.dumps(list(agents)), seed, version)
         with self._advice():
-            self.connection.execute("INSERT OR IGNORE INTO matches (game, agents, seed, version) VALUES (?,?,?,?)", known)
+            self.connection.execute(
+                "INSERT OR IGNORE INTO matches (game, agents, seed, version) VALUES (?,?,?,?)", known
+            )
             return int(
                 self.connection.execute(
                     "SELECT match FROM matches WHERE game = ? AND agents = ? AND seed = ? AND version = ?", known

@@ -5,7 +5,7 @@ import importlib
 import pkgutil
 from typing import Any
 
-from foglight.compile import snake_case
+from foglight.compile import has_rules, snake_case
 from foglight.names import BadInput, checked, construct, parse_spec, unknown
 
 
@@ -19,11 +19,9 @@ def load_game(game: Any) -> Any:
     if isinstance(game, str):
         spec = parse_spec(game)
         return construct(game_class(spec.name), spec)
-    if isinstance(game, tuple) and hasattr(game, "_asdict"):
-        return _checked(game)
-    if isinstance(game, type) or not hasattr(type(game), "__str__"):
-        raise BadInput(f"{game!r} is not a game; give its text, such as 'kuhn_poker', or an instance")
-    return game
+    if not has_rules(type(game)):
+        raise BadInput(f"{game!r} is not a game; give its text, such as 'kuhn_poker', or an instance of its class")
+    return _checked(game) if isinstance(game, tuple) else game
 
 
 def game_class(name: str) -> type:

@@ -36,9 +36,9 @@ def consistent_worlds(game: Any, observations: Sequence[int], viewer: int, limit
     worlds = new_worlds(game, 1)
     begin(game, worlds[0])
     for observation in observations:
-        worlds = np.concatenate([_expanded(game, layer, observation, viewer)[0] for layer in _waits(game, worlds, viewer)])
-        worlds = _distinct(worlds, limit)
-    return _distinct(np.concatenate(list(_waits(game, worlds, viewer))), limit)
+        layers = _waits(game, worlds, viewer, limit)
+        worlds = _distinct(np.concatenate([_expanded(game, w, observation, viewer)[0] for w in layers]), limit)
+    return _distinct(np.concatenate(list(_waits(game, worlds, viewer, limit))), limit)
 
 
 def legal_actions(game: Any, observations: Sequence[int], seat: int) -> list[int]:
@@ -51,11 +51,12 @@ def legal_actions(game: Any, observations: Sequence[int], seat: int) -> list[int
     return out[:n].tolist()
 
 
-def _waits(game: Any, worlds: np.ndarray, viewer: int) -> Any:
+def _waits(game: Any, worlds: np.ndarray, viewer: int, limit: int) -> Any:
     """The worlds, then those that follow unnoticed, then those that follow these, while there are any."""
+    yield worlds
     while len(worlds):
+        worlds = _distinct(_expanded(game, worlds, NOTHING, viewer)[1], limit)
         yield worlds
-        worlds = _distinct(_expanded(game, worlds, NOTHING, viewer)[1], len(worlds) * num_actions(game))
 
 
 def _expanded(game: Any, worlds: np.ndarray, observation: int, viewer: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,33 @@
+# `make demo` and `make test` need Python 3.11 or later, pip and make; everything else they install into .venv.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test check clean
+
+demo: .venv/installed
+	@$(BIN)/python examples/demo.py
+
+test: check
+	$(BIN)/pytest --numprocesses 2
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest --numprocesses 2 -m plain
+
+check: .venv/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf .venv
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "foglight needs Python 3.11 or later; set PYTHON=...")'
+	$(PYTHON) -m venv .venv
+	$(PIP) --editable .
+	touch $@
+
+.venv/installed-dev: .venv/installed
+	$(PIP) --editable '.[dev]'
+	touch $@

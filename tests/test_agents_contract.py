@@ -1,0 +1,130 @@
+"""What every agent owes, checked on every agent found that needs no person."""
+
+import random
+
+import pytest
+from oracles import histories, random_game
+
+import foglight as fl
+from foglight.agents import Agent, agent_class
+from foglight.arena.referee import IllegalAction, play_game
+
+pytestmark = pytest.mark.plain
+
+AGENTS = [name for name in fl.agent_names() if not hasattr(agent_class(name), "read")]
+GAMES = ["kuhn_poker", "unseen_rps", "goofspiel(cards=3)", "dark_hex(rows=2,cols=2)"]
+
+
+def asked(agent_name, state, seed, actions=None):
+    agent = fl.load_agent(agent_name)
+    agent.start(state.game, state.player, seed)
+    for observation in state.observations(state.player):
+        agent.observe(observation)
+    return agent.act(actions)
+
+
+@pytest.mark.parametrize("agent_name", AGENTS)
+@pytest.mark.parametrize("game", GAMES)
+def test_no_agent_can_peek(agent_name, game):
+    """Different true worlds that look the same to a seat give the same action, for the same seed."""
+    groups = {}
+    for state in histories(game):
+        if state.player >= 0:
+            groups.setdefault((state.player, *state.observations(state.player)), []).append(state)
+    different = [states for states in groups.values() if len({s.world.tobytes() for s in states}) > 1]
+    assert different, "the game hides something"
+    for states in different:
+        for seed in (0, 1):
+            actions = {asked(agent_name, state, seed, state.actions()) for state in states[:5]}
+            assert len(actions) == 1
+
+
+@pytest.mark.parametrize("agent_name", AGENTS)
+@pytest.mark.parametrize("game", ["phantom_ttt", "leduc_poker", *GAMES])
+def test_an_agent_knows_its_legal_actions_without_being_told(agent_name, game):
+    for state in random_game(game, random.Random(game)):
+        if state.player >= 0:
+            action = asked(agent_name, state, 7)
+            assert action in state.actions()
+            assert action == asked(agent_name, state, 7, state.actions())
+
+
+@pytest.mark.parametrize("agent_name", AGENTS)
+def test_replaying_the_observations_restores_an_agent(agent_name):
+    """An agent that has played so far and one that was only told about it go on alike."""
+
+    class Shadowed(Agent):
+        def start(self, game, seat, seed):
+            super().start(game, seat, seed)
+            self.real = fl.load_agent(agent_name)
+            self.real.start(game, seat, seed)
+
+        def observe(self, observation):
+            super().observe(observation)
+            self.real.observe(observation)
+
+        def act(self, actions=None):
+            fresh = fl.load_agent(agent_name)
+            fresh.start(self.game, self.seat, self.seed)
+            for observation in self.observations:
+                fresh.observe(observation)
+            action = self.real.act(actions)
+            assert fresh.act(actions) == action
+            return action
+
+    for seed in range(5):
+        play_game("phantom_ttt", [Shadowed(), Shadowed()], seed)
+
+
+def test_the_referee_hands_out_numbers_and_the_game_only():
+    class Spy(Agent):
+        def start(self, game, seat, seed):
+            super().start(game, seat, seed)
+            given.extend([seat, seed])
+            assert game == fl.load_game("leduc_poker")
+
+        def observe(self, observation):
+            super().observe(observation)
+            given.append(observation)
+
+        def act(self, actions=None):
+            given.extend(actions)
+            return actions[0]
+
+    given = []
+    record, state = play_game("leduc_poker", [Spy(), Spy()], 3)
+    assert {type(value) for value in given} == {int}
+    assert list(record.actions) == state.history()
+
+
+def test_the_referee_tells_each_seat_what_it_observes_and_nothing_else():
+    class Diary(Agent):
+        def act(self, actions=None):
+            return actions[-1]
+
+    for game in ("dark_hex", "leduc_poker", "goofspiel(cards=4,order=random)"):
+        agents = [Diary(), Diary()]
+        _, state = play_game(game, agents, 1)
+        assert [agent.observations for agent in agents] == [state.observations(0), state.observations(1)]
+
+
+def test_an_agent_that_breaks_the_rules_is_named():
+    class Cheat(Agent):
+        def act(self, actions=None):
+            return 99
+
+    with pytest.raises(
+        IllegalAction, match=r"Cheat on seat 0 played 99 after 2 actions, where only \[0, 1\] are legal"
+    ):
+        play_game("kuhn_poker", [Cheat(), Cheat()], 0)
+
+
+def test_random_is_uniform_over_seeds():
+    # 3 000 seeds, 9 cells: chi-square at 1e-6, a false alarm once in a million
+    from scipy.stats import chisquare
+
+    state = fl.new_state("phantom_ttt")
+    counts = [0] * 9
+    for seed in range(3000):
+        counts[asked("random", state, seed, state.actions())] += 1
+    assert chisquare(counts).pvalue > 1e-6

@@ -1,0 +1,129 @@
+"""Facts of single games: textbook positions, values by hand, text for people."""
+
+import pytest
+from oracles import histories
+
+import foglight as fl
+
+pytestmark = pytest.mark.plain
+
+
+def played(game, *actions):
+    state = fl.new_state(game)
+    for action in actions:
+        state.play(state.parse_action(action))
+    return state
+
+
+def test_phantom_ttt_tells_only_the_mover():
+    state = played("phantom_ttt", "b2", "b2")
+    assert state.player == 1, "o ran into x and tries again"
+    assert state.observations(0) == played("phantom_ttt", "b2", "a1").observations(0)
+    assert state.observations(fl.PUBLIC) == []
+    assert state.information(1) == "you are o\n   a b c\n 1 . . .\n 2 . x .\n 3 . . .\nso far: b2 taken"
+
+
+def test_phantom_ttt_ends_with_three_in_line_or_a_full_board():
+    assert played("phantom_ttt", "a1", "a2", "b1", "b2", "c1").returns() == [1.0, -1.0]
+    draw = played("phantom_ttt", "a1", "b1", "c1", "b2", "a2", "c2", "b3", "a3", "c3")
+    assert (draw.player, draw.returns()) == (fl.TERMINAL, [0.0, 0.0])
+
+
+def test_dark_hex_x_joins_top_and_bottom_o_left_and_right():
+    game = "dark_hex(rows=2,cols=3)"
+    assert played(game, "a1", "c1", "a2").returns() == [1.0, -1.0]
+    assert played(game, "b1", "a2", "c1", "b2", "a1", "c2").returns() == [-1.0, 1.0]
+    # b1 and a2 touch along the slant, a1 and b2 do not
+    assert played(game, "b1", "a1", "a2").player == fl.TERMINAL
+    assert played(game, "a1", "b1", "b2").player == 1
+
+
+def test_dark_hex_tries_are_heard():
+    state = played("dark_hex(rows=3,cols=3)", "b2", "b2")
+    assert state.player == 1
+    assert state.information(0).endswith("so far: b2, o tries")
+    assert len(state.observations(fl.PUBLIC)) == 2
+
+
+def test_dark_hex_uses_all_64_bits():
+    # x goes down column h, o down column g, on 8x8: the last cell, h8, is bit 63
+    moves = [f"{column}{row}" for row in range(1, 9) for column in "hg"][:-1]
+    state = played("dark_hex(rows=8,cols=8)", *moves)
+    assert (state.player, state.returns()) == (fl.TERMINAL, [1.0, -1.0])
+    assert state.history()[-1] == 63
+
+
+def test_kuhn_poker_payoffs():
+    deal = ("king", "queen")
+    assert played("kuhn_poker", *deal, "check", "check").returns() == [1, -1]
+    assert played("kuhn_poker", *deal, "check", "bet", "call").returns() == [2, -2]
+    assert played("kuhn_poker", *deal, "check", "bet", "fold").returns() == [-1, 1]
+    assert played("kuhn_poker", *deal, "bet", "fold").returns() == [1, -1]
+    assert played("kuhn_poker", "jack", "queen", "bet", "call").returns() == [-2, 2]
+    assert "fold" in played("kuhn_poker", *deal, "bet").choices()[0]
+
+
+def test_kuhn_poker_has_58_states_and_12_information_states():
+    # 1 start, 3 and 6 deals, then for each of 6 deals: 2 + 4 + 2 nodes after one, two and three actions
+    states = list(histories("kuhn_poker"))
+    assert len(states) == 1 + 3 + 6 * 9
+    assert len({(s.player, *s.observations(s.player)) for s in states if s.player >= 0}) == 12
+
+
+def test_leduc_poker_has_9457_states_and_936_information_states():
+    states = list(histories("leduc_poker"))
+    assert len(states) == 9457
+    assert len({(s.player, *s.observations(s.player)) for s in states if s.player >= 0}) == 936
+
+
+def test_leduc_poker_payoffs():
+    deal = ("Js", "Kh")
+    assert played("leduc_poker", *deal, "raise", "fold").returns() == [1, -1]
+    pair = ("raise", "raise", "call", "Jh", "check", "raise", "call")  # 1 + 2 + 2 + 4 = 9 each
+    assert played("leduc_poker", *deal, *pair).returns() == [9, -9]
+    assert played("leduc_poker", "Js", "Jh", "check", "check", "Ks", "check", "check").returns() == [0, 0]
+    assert "fold" not in {names[0] for names in played("leduc_poker", *deal).choices().values()}
+    assert "raise" not in {names[0] for names in played("leduc_poker", *deal, "raise", "raise").choices().values()}
+
+
+def test_goofspiel_plays_the_last_card_by_itself():
+    # prizes 3, 2, 1: seat 0 bids 1, 3 and keeps 2; seat 1 bids 3, 2 and keeps 1
+    state = played("goofspiel(cards=3)", "bid 1", "bid 3", "bid 3", "bid 2")
+    assert (state.player, state.returns()) == (fl.TERMINAL, [0.0, 0.0]), "3 points each"
+    assert state.information(0).endswith("seat 1 takes 3, you bid 3, you take 2 and you take 1")
+
+
+def test_goofspiel_hides_bids_but_not_who_wins():
+    low, high = played("goofspiel(cards=4)", "1", "2"), played("goofspiel(cards=4)", "1", "4")
+    assert low.observations(0) == high.observations(0)
+    assert low.observations(1) != high.observations(1)
+    perfect = "goofspiel(cards=4,information=perfect)"
+    assert played(perfect, "1", "2").observations(0) != played(perfect, "1", "4").observations(0)
+
+
+def test_goofspiel_orders_its_prizes():
+    assert "prize 4," in str(fl.new_state("goofspiel(cards=4)"))
+    assert "prize 1," in str(fl.new_state("goofspiel(cards=4,order=ascending)"))
+    state = fl.new_state("goofspiel(cards=4,order=random)")
+    assert state.chance() == [(0, 0.25), (1, 0.25), (2, 0.25), (3, 0.25)]
+
+
+def test_unseen_rps_is_figure_1():
+    # nature's means by hand: leaving pays -0.6, each hand meets each answer once
+    assert played("unseen_rps", "leave").returns() == [-0.6, 0.6]
+    table = [[played("unseen_rps", a, b).returns()[0] for b in ("rock", "paper", "scissors")] for a in "rps"]
+    assert table == [[0, -1, 1], [1, 0, -1], [-1, 1, 0]]
+    assert len({tuple(played("unseen_rps", hand).observations(1)) for hand in "rps"}) == 1
+    assert fl.load_game("unseen_rps(leave_value=1)").leave_value == 1.0
+
+
+def test_a_viewer_who_is_not_there():
+    with pytest.raises(ValueError, match="there is no viewer 2; give a seat from 0 to 1, or PUBLIC"):
+        fl.new_state("kuhn_poker").observations(2)
+
+
+def test_playouts_take_a_state_and_refuse_nonsense():
+    state = played("unseen_rps", "leave")
+    assert fl.random_playouts(state, 10) == ([-0.6, 0.6], 0) or fl.random_playouts(state, 10)[1] == 0
+    with pytest.raises(ValueError, match="games must be at least 1, not 0"):
+        fl.random_playouts("kuhn_poker", 0)

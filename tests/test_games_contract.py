@@ -1,0 +1,177 @@
+"""What every game owes, checked on every game found: with its defaults, its smallest and its largest parameters."""
+
+import random
+from typing import get_args, get_type_hints
+
+import pytest
+from oracles import random_game
+
+import foglight as fl
+from foglight.games import game_class
+from foglight.names import Between
+from foglight.rules import key, num_actions
+
+pytestmark = pytest.mark.plain
+
+
+def variants():
+    """Each game as it comes, with every limited parameter at its low end, and at its high end."""
+    for name in fl.game_names():
+        made = game_class(name)
+        limits = {
+            parameter: limit
+            for parameter, hint in get_type_hints(made, include_extras=True).items()
+            for limit in get_args(hint)[1:]
+            if isinstance(limit, Between)
+        }
+        low = {parameter: limit.low for parameter, limit in limits.items()}
+        high = {parameter: limit.high for parameter, limit in limits.items()}
+        yield from dict.fromkeys(str(fl.load_game(made(**given))) for given in ({}, low, high))
+
+
+def some_games(name, n=15):
+    rng = random.Random(name)
+    for _ in range(n):
+        yield from random_game(name, rng)
+
+
+every_game = pytest.mark.parametrize("name", list(variants()))
+
+
+@every_game
+def test_text_and_game_say_the_same(name):
+    game = fl.load_game(name)
+    assert str(game) == name
+    assert fl.load_game(str(game)) == game
+    assert game_class(name.split("(")[0]) is type(game)
+
+
+def test_games_without_parameters_are_different_games():
+    games = [fl.load_game(name) for name in fl.game_names()]
+    assert len(set(games)) == len(games)
+
+
+@every_game
+def test_actions_are_ascending_and_within_bounds(name):
+    for state in some_games(name):
+        actions = state.actions()
+        assert actions == sorted(set(actions))
+        assert all(0 <= action < num_actions(state.game) for action in actions)
+        assert (actions == []) == (state.player == fl.TERMINAL)
+
+
+@every_game
+def test_chance_adds_up(name):
+    for state in some_games(name):
+        if state.player == fl.CHANCE:
+            assert [action for action, _ in state.chance()] == state.actions()
+            assert sum(odds for _, odds in state.chance()) == pytest.approx(1)
+            assert all(odds > 0 for _, odds in state.chance())
+        else:
+            assert state.chance() == []
+
+
+@every_game
+def test_a_seat_observes_its_own_action(name):
+    for state in some_games(name, n=5):
+        seat = state.player
+        if seat >= 0:
+            told = []
+            for action in state.actions():
+                after = state.clone()
+                after.play(action)
+                assert len(after.observations(seat)) == len(state.observations(seat)) + 1
+                told.append(after.observations(seat)[-1])
+            assert len(set(told)) == len(told), "two actions look the same to the seat that played them"
+
+
+@every_game
+def test_what_is_public_every_seat_knows(name):
+    public_of = {}
+    for state in some_games(name):
+        public = tuple(state.observations(fl.PUBLIC))
+        for seat in range(state.num_players):
+            known = public_of.setdefault((seat, tuple(state.observations(seat))), public)
+            assert known == public
+
+
+@every_game
+def test_an_information_state_determines_its_text_its_key_and_what_is_legal(name):
+    text_of, observed_of, legal_of, observed_of_key = {}, {}, {}, {}
+    for state in some_games(name):
+        for seat in range(state.num_players):
+            observed, text = (seat, *state.observations(seat)), state.information(seat)
+            assert text_of.setdefault(observed, text) == text
+            assert observed_of.setdefault(text, observed) == observed, "one text for two information states"
+            number = (seat, int(key(state.game, state.world, seat)))
+            assert observed_of_key.setdefault(number, observed) == observed
+        if state.player >= 0:
+            observed = (state.player, *state.observations(state.player))
+            assert legal_of.setdefault(observed, state.actions()) == state.actions()
+
+
+@every_game
+def test_actions_are_read_as_they_are_written(name):
+    for state in some_games(name, n=5):
+        written = [state.action_text(action) for action in state.actions()]
+        assert len(set(written)) == len(written)
+        assert [state.parse_action(f"  {text.upper()} ") for text in written] == state.actions()
+
+
+@every_game
+def test_what_is_not_legal_is_refused_and_changes_nothing(name):
+    state = fl.new_state(name)
+    before = (state.history(), state.actions(), state.observations(0), str(state))
+    for action in (-1, 10**6):
+        with pytest.raises(ValueError, match="not legal here; legal are"):
+            state.play(action)
+    with pytest.raises(ValueError, match="'no such move' is not possible here; try"):
+        state.parse_action("no such move")
+    assert before == (state.history(), state.actions(), state.observations(0), str(state))
+
+
+@every_game
+def test_a_finished_game_pays_and_moves_no_more(name):
+    *_, end = random_game(name, random.Random(1))
+    assert len(end.returns()) == end.num_players
+    assert end.actions() == []
+    with pytest.raises(ValueError, match="the game is over"):
+        end.play(0)
+    with pytest.raises(ValueError, match="the game is over"):
+        end.parse_action("a1")
+
+
+@every_game
+def test_a_clone_goes_its_own_way(name):
+    rng = random.Random(2)
+    for state in some_games(name, n=2):
+        if state.actions():
+            before = (state.history(), state.world.tobytes(), str(state))
+            copy = state.clone()
+            copy.play(rng.choice(copy.actions()))
+            assert (state.history(), state.world.tobytes(), str(state)) == before
+            again = state.clone()
+            again.play(copy.history()[-1])
+            assert again.world.tobytes() == copy.world.tobytes()
+
+
+@every_game
+def test_playouts_reach_the_same_returns_as_play(name):
+    # means over 4 000 compiled and 400 plain random games; each difference is normal within 6 standard errors,
+    # a false alarm once in 5e8
+    size = 50 if fl.compile.INTERPRET_ALL else 4000
+    means, steps = fl.random_playouts(name, size, seed=5)
+    assert steps >= size
+    ends, rng = [], random.Random(3)
+    for _ in range(size // 10):
+        state = fl.new_state(name)
+        while state.player != fl.TERMINAL:
+            outcomes = state.chance()
+            weights = [odds for _, odds in outcomes] or None
+            state.play(rng.choices(state.actions(), weights)[0])
+        ends.append(state.returns())
+    for seat, mean in enumerate(means):
+        payoffs = [end[seat] for end in ends]
+        plain = sum(payoffs) / len(payoffs)
+        spread = max((sum((p - plain) ** 2 for p in payoffs) / len(payoffs)) ** 0.5, 1.0)
+        assert abs(mean - plain) < 6 * spread * (1 / len(payoffs) + 1 / size) ** 0.5
