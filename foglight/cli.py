@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -51,7 +51,7 @@ def main() -> None:
         _fail(f"{error.format_message().rstrip('.')}; see foglight --help", 2)
 
 
-def _fail(message: str, code: int) -> None:
+def _fail(message: str, code: int) -> NoReturn:
     err.print(message)
     sys.exit(code)
 
@@ -117,8 +117,14 @@ def match(
     json_: Json = False,
 ) -> None:
     """Let agents play many games, and say how sure the result is."""
-    with _progress("games") as progress:
-        result = fl.play_match(game, players, games, seed, workers, store, progress)
+    try:
+        with _progress("games") as progress:
+            result = fl.play_match(game, players, games, seed, workers, store, progress)
+    except KeyboardInterrupt:
+        kept = (
+            f"what was played is in {store}, and the same command goes on" if store else "--store FILE would keep games"
+        )
+        _fail(f"stopped; {kept}", 130)
     summary = result.summary()
     if json_:
         out.print_json(data=summary)

@@ -76,6 +76,14 @@ def test_replaying_the_observations_restores_an_agent(agent_name):
         play_game("phantom_ttt", [Shadowed(), Shadowed()], seed)
 
 
+@pytest.mark.parametrize("agent_name", AGENTS)
+def test_an_agent_serves_in_game_after_game(agent_name):
+    used = [fl.load_agent(agent_name), fl.load_agent(agent_name)]
+    for seed in range(3):
+        fresh = [fl.load_agent(agent_name), fl.load_agent(agent_name)]
+        assert play_game("phantom_ttt", used, seed)[0] == play_game("phantom_ttt", fresh, seed)[0]
+
+
 def test_the_referee_hands_out_numbers_and_the_game_only():
     class Spy(Agent):
         def start(self, game, seat, seed):

@@ -6,6 +6,7 @@ Game number i is the same game whoever plays it, whenever: its randomness comes 
 
 import concurrent.futures as futures
 import contextlib
+import functools
 import multiprocessing
 import os
 import signal
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from foglight.agents import agent_class, load_agent
+from foglight.agents import Agent, agent_class, load_agent
 from foglight.arena.intervals import mean_and_error, wilson
 from foglight.arena.referee import Record, play_game
 from foglight.arena.store import Store
@@ -159,9 +160,15 @@ def _plan(game: Any, agents: Sequence[str], games: int, seed: int, workers: int)
 
 
 def _play(plan: _Plan, number: int) -> Record:
-    players = len(plan.agents)
-    seated = [load_agent(plan.agents[(seat - number) % players]) for seat in range(players)]
+    agents = _loaded(plan.agents)
+    seated = [agents[(seat - number) % len(agents)] for seat in range(len(agents))]
     return play_game(plan.game, seated, plan.seed, number)[0]
+
+
+@functools.lru_cache(maxsize=1)
+def _loaded(agents: tuple[str, ...]) -> list[Agent]:
+    """The agents of the match at hand, which serve in game after game of it."""
+    return [load_agent(agent) for agent in agents]
 
 
 # Several processes ----------------------------------------------------------------------------------------------
