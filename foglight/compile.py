@@ -40,6 +40,7 @@ PATIENCE = 1.0  # seconds of compiling after which the person is told why nothin
 INTERPRET_ALL = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 _rules: dict[str, "Rule"] = {}
+_interpreted: set[type] = set()  # game classes that are not NamedTuples
 _twins: dict[Function, Function] = {}  # what compiled code runs where the key is called: mostly the key itself
 _waiting: list[Callable[[], None]] | None = []  # registrations that need Numba; None once it is here
 
@@ -97,6 +98,8 @@ def implements(game_class: type) -> Callable[[Function], Function]:
         if wanted != given:
             raise TypeError(f"rule '{rule.name}' takes ({', '.join(wanted)}), not ({', '.join(given)})")
         rule.implementations[game_class] = function
+        if not issubclass(game_class, tuple):
+            _interpreted.add(game_class)
         return jitable(function)
 
     return register
@@ -129,7 +132,10 @@ def compiled_twin(function: Function) -> Callable[[Function], Function]:
 
 
 class Kernel:
-    """An entry point: `kernel(game, ...)` runs compiled, or interpreted if the game is not a NamedTuple."""
+    """An entry point: `kernel(game, ...)` runs compiled, or interpreted if the game is not a NamedTuple.
+
+    A kernel that works on arrays alone has no game as its first argument, and runs compiled.
+    """
 
     def __init__(self, function: Function) -> None:
         self.py_func = function
@@ -155,8 +161,8 @@ def kernel(function: Function) -> Kernel:
 
 
 def is_compiled(game: Any) -> bool:
-    """Whether kernels run compiled on this game."""
-    return isinstance(game, tuple) and not INTERPRET_ALL
+    """Whether kernels run compiled on this game, or on this first argument that is no game."""
+    return not INTERPRET_ALL and type(game) not in _interpreted
 
 
 # Numba, when it is needed ---------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from oracles import nth_bit
 from scipy.stats import chisquare
 
 from foglight import bits
-from foglight.compile import kernel
+from foglight.compile import INTERPRET_ALL, kernel
 from foglight.randomness import below, fold, generator, mix, next_word, unit, weighted
 
 pytestmark = pytest.mark.plain
@@ -30,6 +30,11 @@ def _sets(word, n, out):
     out[2] = bits.lowest(word)
     out[3] = bits.has(word, n)
     return mix(word), fold(word, n), bits.members(word, out[4:])
+
+
+def test_kernels_without_a_game_are_compiled():
+    _numbers(generator(0), 5, np.zeros(2, np.uint64))
+    assert INTERPRET_ALL or _numbers.dispatcher.signatures
 
 
 @given(words, st.integers(1, 2**32 - 1))
