@@ -14,7 +14,7 @@ from foglight.rules import (
     copy_world,
     deal,
     new_worlds,
-    num_actions,
+    max_legal,
     num_players,
     pick,
     player,
@@ -40,8 +40,8 @@ def random_playouts(game: Any, games: int = 1_000_000, seed: int = 0) -> tuple[l
 @kernel
 def _playouts(game, origin, games, random, totals):
     world = new_worlds(game, 1)[0]
-    actions = np.empty(num_actions(game), np.int64)
-    odds = np.empty(num_actions(game))
+    actions = np.empty(max_legal(game), np.int64)
+    odds = np.empty(max_legal(game))
     payoffs = np.empty(num_players(game))
     steps = 0
     for _ in range(games):

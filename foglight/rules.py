@@ -99,6 +99,12 @@ def begin(game: Any, world: Any) -> None:
 
 
 @optional
+def max_legal(game: Any) -> int:
+    """The most actions that are legal at once, or outcomes of chance possible: the room `legal` and `chance` need."""
+    return num_actions(game)
+
+
+@optional
 def chance(game: Any, world: Any, out: Any, odds: Any) -> int:
     """Write the outcomes of chance, ascending, into `out` and their probabilities into `odds`; how many."""
     return 0

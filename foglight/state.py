@@ -22,7 +22,7 @@ from foglight.rules import (
     copy_world,
     legal,
     new_worlds,
-    num_actions,
+    max_legal,
     num_players,
     observation_text,
     observe,
@@ -46,7 +46,7 @@ class State:
         self._look()
 
     def _look(self) -> None:
-        out, odds = np.empty(num_actions(self.game), np.int64), np.empty(num_actions(self.game))
+        out, odds = np.empty(max_legal(self.game), np.int64), np.empty(max_legal(self.game))
         payoffs = np.zeros(self.num_players)
         mover, n = _situation(self.game, self.world, out, odds, payoffs)
         self.player: int = int(mover)

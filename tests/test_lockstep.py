@@ -1,24 +1,13 @@
-"""Our games move in lock step with OpenSpiel's: same movers, actions, odds and returns, same information states.
+"""The first six games move in lock step with OpenSpiel's.
 
-Two situations must look the same to a player here exactly when they do there. That is checked at every state of every
-game, for both seats, whoever moves, at the end too: our sequences of observations and what OpenSpiel has shown that
-seat so far must map one to one onto each other over everything met. What it has shown is its information-state string,
-or, where that string forgets, the chain of such strings. Dark Hex is such a game: the string holds the number of tries
-so far but not when they were made, so that a player who has watched the number grow knows more than the string says
-(`test_openspiels_dark_hex_string_forgets_when_tries_were_made` is the evidence).
+Where OpenSpiel's information-state string forgets, what a player has been shown is the chain of such strings. Dark Hex is
+such a game: the string holds the number of tries so far but not when they were made, so that a player who has watched
+the number grow knows more than the string says.
 """
 
-import random
-
+import pyspiel
 import pytest
-
-import foglight as fl
-from foglight.rules import key
-
-pyspiel = pytest.importorskip("pyspiel")
-
-GAMES = 500
-PLAYERS = {-1: fl.CHANCE, -4: fl.TERMINAL}
+from lockstep import check_lockstep, play_both
 
 
 def turn_based_goofspiel(cards, order, imperfect):
@@ -28,81 +17,25 @@ def turn_based_goofspiel(cards, order, imperfect):
     )
 
 
-FORGETFUL = [
-    ("dark_hex(rows=3,cols=3)", "dark_hex(num_rows=3,num_cols=3)"),
-    ("dark_hex(rows=4,cols=4)", "dark_hex(num_rows=4,num_cols=4)"),
-    ("dark_hex(rows=3,cols=5)", "dark_hex(num_rows=3,num_cols=5)"),
-    ("dark_hex(rows=8,cols=8)", "dark_hex(num_rows=8,num_cols=8)"),
-]
-RECALLING = [
-    ("phantom_ttt", "phantom_ttt"),
-    ("kuhn_poker", "kuhn_poker"),
-    ("leduc_poker", "leduc_poker"),
-    ("goofspiel(cards=4)", turn_based_goofspiel(4, "descending", True)),
-    ("goofspiel(cards=5)", turn_based_goofspiel(5, "descending", True)),
-    ("goofspiel(cards=5,order=ascending)", turn_based_goofspiel(5, "ascending", True)),
-    ("goofspiel(cards=5,order=random)", turn_based_goofspiel(5, "random", True)),
-]
-
-
-class Partition:
-    """Two ways of naming situations, and whether they agree on which are the same."""
-
-    def __init__(self):
-        self.theirs_of, self.ours_of = {}, {}
-
-    def meet(self, ours, theirs):
-        assert self.theirs_of.setdefault(ours, theirs) == theirs, f"{ours} is two situations there"
-        assert self.ours_of.setdefault(theirs, ours) == ours, f"{theirs!r} is two situations here"
-
-
-def play_both(ours_name, theirs_name, games, meet):
-    """Random games on both sides; `meet(our state, their strings)` at every state, after the rules agreed on it.
-
-    Their strings are, for each seat, what the information-state string has been, each time it changed.
-    """
-    peer, rng = pyspiel.load_game(theirs_name), random.Random(ours_name)
-    for _ in range(games):
-        ours, theirs = fl.new_state(ours_name), peer.new_initial_state()
-        strings = [[], []]
-        while True:
-            assert ours.player == PLAYERS.get(theirs.current_player(), theirs.current_player())
-            assert ours.actions() == theirs.legal_actions()
-            if theirs.is_chance_node():
-                assert dict(ours.chance()) == pytest.approx(dict(theirs.chance_outcomes()), abs=1e-12)
-            assert ours.returns() == (theirs.returns() if theirs.is_terminal() else [0.0, 0.0])
-            for seat, shown in enumerate(strings):
-                now = theirs.information_state_string(seat)
-                if not shown or shown[-1] != now:
-                    shown.append(now)
-            meet(ours, strings)
-            if theirs.is_terminal():
-                break
-            action = rng.choice(ours.actions())
-            ours.play(action)
-            theirs.apply_action(action)
-
-
-def check_partition(ours_name, theirs_name, name):
-    partitions = [(Partition(), Partition()) for _ in range(2)]
-
-    def meet(ours, strings):
-        for seat, (sequences, keys) in enumerate(partitions):
-            observed = tuple(ours.observations(seat))
-            sequences.meet(observed, name(strings[seat]))
-            keys.meet(observed, int(key(ours.game, ours.world, seat)))
-
-    play_both(ours_name, theirs_name, GAMES, meet)
-
-
-@pytest.mark.parametrize(("ours_name", "theirs_name"), RECALLING)
+@pytest.mark.parametrize(
+    ("ours_name", "theirs_name"),
+    [
+        ("phantom_ttt", "phantom_ttt"),
+        ("kuhn_poker", "kuhn_poker"),
+        ("leduc_poker", "leduc_poker"),
+        ("goofspiel(cards=4)", turn_based_goofspiel(4, "descending", True)),
+        ("goofspiel(cards=5)", turn_based_goofspiel(5, "descending", True)),
+        ("goofspiel(cards=5,order=ascending)", turn_based_goofspiel(5, "ascending", True)),
+        ("goofspiel(cards=5,order=random)", turn_based_goofspiel(5, "random", True)),
+    ],
+)
 def test_rules_and_information_states_are_openspiels(ours_name, theirs_name):
-    check_partition(ours_name, theirs_name, name=lambda shown: shown[-1])
+    check_lockstep(ours_name, theirs_name)
 
 
-@pytest.mark.parametrize(("ours_name", "theirs_name"), FORGETFUL)
-def test_rules_and_what_a_player_has_been_shown_are_openspiels(ours_name, theirs_name):
-    check_partition(ours_name, theirs_name, name=tuple)
+@pytest.mark.parametrize(("rows", "cols"), [(3, 3), (4, 4), (3, 5), (8, 8)])
+def test_dark_hex_shows_what_openspiels_has_shown(rows, cols):
+    check_lockstep(f"dark_hex(rows={rows},cols={cols})", f"dark_hex(num_rows={rows},num_cols={cols})", chain=True)
 
 
 def test_openspiels_dark_hex_string_forgets_when_tries_were_made():
@@ -124,9 +57,9 @@ def test_perfect_information_goofspiel_recalls_at_least_what_openspiels_does():
     # with perfect information OpenSpiel's string forgets which bid met which; ours recalls it, so only one way holds
     known = [{}, {}]
 
-    def meet(ours, strings):
+    def meet(ours, shown):
         for seat in range(2):
-            now = strings[seat][-1]
+            now = shown[seat].now
             assert known[seat].setdefault(tuple(ours.observations(seat)), now) == now
 
-    play_both("goofspiel(cards=4,information=perfect)", turn_based_goofspiel(4, "descending", False), GAMES, meet)
+    play_both("goofspiel(cards=4,information=perfect)", turn_based_goofspiel(4, "descending", False), 500, meet)

@@ -21,7 +21,7 @@ from foglight.rules import (
     chance,
     legal,
     new_worlds,
-    num_actions,
+    max_legal,
     observe,
     player,
     transition,
@@ -44,7 +44,7 @@ def consistent_worlds(game: Any, observations: Sequence[int], viewer: int, limit
 def legal_actions(game: Any, observations: Sequence[int], seat: int) -> list[int]:
     """What `seat` may do when it is asked to move after these observations, which determine it."""
     game = load_game(game)
-    out = np.empty(num_actions(game), np.int64)
+    out = np.empty(max_legal(game), np.int64)
     n = _legal_somewhere(game, consistent_worlds(game, observations, seat), seat, out)
     if n == 0:
         raise BadInput(f"seat {seat} has no move after the observations {list(observations)}")
@@ -64,7 +64,7 @@ def _expanded(game: Any, worlds: np.ndarray, observation: int, viewer: int) -> t
     seen, unnoticed = [worlds[:0]], [worlds[:0]]
     for i in range(0, len(worlds), _CHUNK):
         part = worlds[i : i + _CHUNK]
-        room = new_worlds(game, len(part) * num_actions(game)), new_worlds(game, len(part) * num_actions(game))
+        room = new_worlds(game, len(part) * max_legal(game)), new_worlds(game, len(part) * max_legal(game))
         n_seen, n_unnoticed = _expand(game, part, observation, viewer, *room)
         seen.append(room[0][:n_seen].copy())
         unnoticed.append(room[1][:n_unnoticed].copy())
@@ -81,8 +81,8 @@ def _distinct(worlds: np.ndarray, limit: int) -> np.ndarray:
 @kernel
 def _expand(game, worlds, observation, viewer, seen, unnoticed):
     """Write every successor that shows the viewer this observation, and every one that shows nothing; how many each."""
-    actions = np.empty(num_actions(game), np.int64)
-    odds = np.empty(num_actions(game))
+    actions = np.empty(max_legal(game), np.int64)
+    odds = np.empty(max_legal(game))
     after = new_worlds(game, 1)[0]
     n_seen, n_unnoticed = 0, 0
     for i in range(len(worlds)):
