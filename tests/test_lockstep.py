@@ -1,8 +1,8 @@
 """The first six games move in lock step with OpenSpiel's.
 
-Where OpenSpiel's information-state string forgets, what a player has been shown is the chain of such strings. Dark Hex is
-such a game: the string holds the number of tries so far but not when they were made, so that a player who has watched
-the number grow knows more than the string says.
+Where OpenSpiel's information-state string forgets, what a player has been shown is the chain of such strings. Dark Hex
+is such a game: the string holds the number of tries so far but not when they were made, so that a player who has
+watched the number grow knows more than the string says.
 """
 
 import pyspiel
