@@ -94,6 +94,11 @@ def returns(game: Any, world: Any, out: Any) -> None:
 
 
 @optional
+def check(game: Any) -> None:
+    """Raise BadInput if parameters that are each allowed do not go together; runs in Python only."""
+
+
+@optional
 def begin(game: Any, world: Any) -> None:
     """Turn a world of zeros into the start of the game, in place."""
 

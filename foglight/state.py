@@ -42,6 +42,7 @@ class State:
         self.world = new_worlds(self.game, 1)[0]
         begin(self.game, self.world)
         self._history: list[int] = []
+        self._worlds = [self.world]  # the start, then the world after each action
         self._observations: list[list[int]] = [[] for _ in range(1 + self.num_players)]  # the public's, each seat's
         self._look()
 
@@ -61,6 +62,7 @@ class State:
         copy.world = new_worlds(self.game, 1)[0]
         copy_world(self.game, copy.world, self.world)
         copy._history = list(self._history)
+        copy._worlds = [*self._worlds[:-1], copy.world]
         copy._observations = [list(codes) for codes in self._observations]
         return copy
 
@@ -82,6 +84,7 @@ class State:
         codes = np.empty(1 + self.num_players, np.int64)
         _advance(self.game, self.world, int(action), after, codes)
         self.world = after
+        self._worlds.append(after)
         self._history.append(int(action))
         for seen, code in zip(self._observations, codes.tolist(), strict=True):
             if code != NOTHING:
@@ -107,13 +110,12 @@ class State:
         return f"{view(self.game, self.world, viewer)}\nso far: {log}" if viewer != PUBLIC else f"so far: {log}"
 
     def _observation_texts(self, viewer: int) -> list[str]:
-        texts, state = [], State(self.game)
-        for action in self._history:
-            before = state.world
-            state.play(action)
-            if observe(self.game, before, action, state.world, viewer) != NOTHING:
-                texts.append(observation_text(self.game, before, action, state.world, viewer))
-        return texts
+        steps = zip(self._worlds, self._history, self._worlds[1:], strict=False)
+        return [
+            observation_text(self.game, before, action, after, viewer)
+            for before, action, after in steps
+            if observe(self.game, before, action, after, viewer) != NOTHING
+        ]
 
     def _viewer(self, viewer: int) -> int:
         if not PUBLIC <= viewer < self.num_players:

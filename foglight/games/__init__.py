@@ -7,6 +7,7 @@ from typing import Any
 
 from foglight.compile import has_rules, snake_case
 from foglight.names import BadInput, checked, construct, parse_spec, unknown
+from foglight.rules import check
 
 
 def game_names() -> list[str]:
@@ -18,7 +19,7 @@ def load_game(game: Any) -> Any:
     """The game of a text such as `dark_hex(rows=4,cols=4)`, its parameters checked; a game is checked and returned."""
     if isinstance(game, str):
         spec = parse_spec(game)
-        return construct(game_class(spec.name), spec)
+        return _checked(construct(game_class(spec.name), spec))
     if not has_rules(type(game)):
         raise BadInput(f"{game!r} is not a game; give its text, such as 'kuhn_poker', or an instance of its class")
     return _checked(game) if isinstance(game, tuple) else game
@@ -36,5 +37,7 @@ def game_class(name: str) -> type:
 
 @functools.cache
 def _checked(game: Any) -> Any:
-    # equal numbers of other types (4.0, True) would make Numba compile the same game again
-    return checked(type(game), snake_case(type(game).__name__), game._asdict())
+    # equal numbers of other types (4.0 for 4) would make Numba compile the same game again
+    same = checked(type(game), snake_case(type(game).__name__), game._asdict())
+    check(same)
+    return same
