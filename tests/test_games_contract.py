@@ -26,7 +26,7 @@ def variants():
         }
         low = {parameter: limit.low for parameter, limit in limits.items()}
         high = {parameter: limit.high for parameter, limit in limits.items()}
-        yield from dict.fromkeys(str(made(**given)) for given in ({}, low, high) if _fits(made(**given)))
+        yield from dict.fromkeys(str(fl.load_game(made(**given))) for given in ({}, low, high) if _fits(made(**given)))
 
 
 def _fits(game):
