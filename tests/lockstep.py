@@ -75,12 +75,17 @@ def play_both(ours_name, theirs_name, games, meet, text=information):
             theirs.apply_action(action)
 
 
-def check_lockstep(ours_name, theirs_name, games=500, chain=False, text=information):
-    """Rules agree, and so do information states: their string now, or with `chain` all they have shown so far."""
+def check_lockstep(ours_name, theirs_name, games=500, chain=False, text=information, at_chance=True):
+    """Rules agree, and so do information states: their string now, or with `chain` all they have shown so far.
+
+    Without `at_chance`, information states are compared only where somebody decides or the game is over.
+    """
     players = fl.new_state(ours_name).num_players
     partitions = [(Partition(), Partition()) for _ in range(players)]
 
     def meet(ours, shown):
+        if ours.player == fl.CHANCE and not at_chance:
+            return
         for seat, (sequences, keys) in enumerate(partitions):
             observed = tuple(ours.observations(seat))
             sequences.meet(observed, shown[seat].chain if chain else shown[seat].now)

@@ -1,5 +1,6 @@
 """What every game owes, checked on every game found: with its defaults, its smallest and its largest parameters."""
 
+import itertools
 import random
 from typing import get_args, get_type_hints
 
@@ -38,10 +39,11 @@ def _fits(game):
     return not fl.compile.INTERPRET_ALL or (num_words(game) <= 5 and max_legal(game) <= 64)
 
 
-def some_games(name, n=15):
+def some_games(name, n=15, most=400):
+    """The states of n random games, or the first `most` of them: long games are long enough by then."""
     rng = random.Random(name)
-    for _ in range(n):
-        yield from random_game(name, rng)
+    states = itertools.chain.from_iterable(random_game(name, rng) for _ in range(n))
+    return itertools.islice(states, most)
 
 
 every_game = pytest.mark.parametrize("name", list(variants()))

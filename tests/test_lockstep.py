@@ -1,4 +1,4 @@
-"""The first six games move in lock step with OpenSpiel's.
+"""Our games move in lock step with OpenSpiel's; chess and cards have files of their own.
 
 Where OpenSpiel's information-state string forgets, what a player has been shown is the chain of such strings. Dark Hex
 is such a game: the string holds the number of tries so far but not when they were made, so that a player who has
@@ -31,6 +31,34 @@ def turn_based_goofspiel(cards, order, imperfect):
 )
 def test_rules_and_information_states_are_openspiels(ours_name, theirs_name):
     check_lockstep(ours_name, theirs_name)
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "ships", "shots", "repeats"),
+    [
+        (3, 3, [1, 2], 9, "allowed"),
+        (3, 3, [1, 2], 9, "forbidden"),
+        (4, 3, [2, 3, 2], 12, "allowed"),
+        (2, 3, [1, 2, 2], 6, "forbidden"),  # so tight that many a placement leaves no room for the next ship
+        (2, 2, [2, 2], 5, "allowed"),
+        (8, 8, [2, 3, 4, 5], 64, "forbidden"),
+    ],
+)
+def test_battleship_is_openspiels(width, height, ships, shots, repeats):
+    sizes, values = ";".join(map(str, ships)), ";".join("1" for _ in ships)
+    check_lockstep(
+        f"battleship(width={width},height={height},ships=[{','.join(map(str, ships))}],shots={shots},repeats={repeats})",
+        f"battleship(board_width={width},board_height={height},ship_sizes=[{sizes}],ship_values=[{values}],"
+        f"num_shots={shots},allow_repeated_shots={repeats == 'allowed'},loss_multiplier=1.0)",
+    )
+
+
+@pytest.mark.parametrize(("dice", "sides"), [(1, 6), (1, 4), (2, 3), (2, 6), (5, 6)])
+def test_liars_dice_is_openspiels(dice, sides):
+    # while dice roll, OpenSpiel shows one's own in the order rolled, and forgets that order when all are rolled
+    check_lockstep(
+        f"liars_dice(dice={dice},sides={sides})", f"liars_dice(numdice={dice},dice_sides={sides})", at_chance=False
+    )
 
 
 @pytest.mark.parametrize(("rows", "cols"), [(3, 3), (4, 4), (3, 5), (8, 8)])

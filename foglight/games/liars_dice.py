@@ -1,0 +1,187 @@
+"""Liar's Dice for two: each seat rolls its dice under a cup; bids rise until one calls the other a liar.
+
+A bid names a number of dice and a face, and claims that at least so many of all dice show it; the highest face is wild
+and counts as any. The next bid must name more dice, or as many with a higher face. The rules are those of OpenSpiel's
+`liars_dice`. There a seat's dice are shown in the order rolled until all are rolled, and sorted from then on; here a
+seat looks under its cup once all its own dice lie there.
+
+world   word 0: three bits a die, its face plus one (0: not rolled), seat 0's dice first; word 1: bits 0-7 the last bid
+        plus one, bit 8 the seat to move, bit 9 whether "liar" was called
+action  (number - 1) * sides + face - 1; the last one is "liar"; chance: the face of the next die, from 0
+observe one's own dice, sorted, when the last of them is rolled; every bid
+"""
+
+from typing import Annotated, NamedTuple
+
+from numpy import uint64
+
+from foglight.bits import get, put
+from foglight.compile import implements, jitable
+from foglight.names import Between
+from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL, game
+
+_BID, _MOVER, _CALLED = (1, 0, 8), (1, 8, 1), (1, 9, 1)
+_FIRST_BID = 1 << 32  # observation codes: smaller ones are dice
+
+
+@game
+class LiarsDice(NamedTuple):
+    dice: Annotated[int, Between(1, 5)] = 1
+    sides: Annotated[int, Between(2, 6)] = 6
+
+
+@implements(LiarsDice)
+def num_players(game):
+    return 2
+
+
+@implements(LiarsDice)
+def num_words(game):
+    return 2
+
+
+@implements(LiarsDice)
+def num_actions(game):
+    return 2 * game.dice * game.sides + 1
+
+
+@jitable
+def _die(world, i):
+    return get(world, (0, 3 * i, 3))
+
+
+@jitable
+def _rolled(game, world):
+    n = 0
+    while n < 2 * game.dice and _die(world, n) != 0:
+        n += 1
+    return n
+
+
+@implements(LiarsDice)
+def player(game, world):
+    if get(world, _CALLED) == 1:
+        return TERMINAL
+    return CHANCE if _die(world, 2 * game.dice - 1) == 0 else get(world, _MOVER)
+
+
+@jitable
+def _liar(game):
+    return num_actions(game) - 1
+
+
+@implements(LiarsDice)
+def legal(game, world, out):
+    first = get(world, _BID)  # the last bid plus one
+    last = _liar(game) if first > 0 else _liar(game) - 1
+    for action in range(first, last + 1):
+        out[action - first] = action
+    return last + 1 - first
+
+
+@implements(LiarsDice)
+def chance(game, world, out, odds):
+    for face in range(game.sides):
+        out[face] = face
+        odds[face] = 1.0 / game.sides
+    return game.sides
+
+
+@implements(LiarsDice)
+def step(game, world, action):
+    n = _rolled(game, world)
+    if n < 2 * game.dice:
+        put(world, (0, 3 * n, 3), action + 1)
+    elif action == _liar(game):
+        put(world, _CALLED, 1)
+    else:
+        put(world, _BID, action + 1)
+        put(world, _MOVER, 1 - get(world, _MOVER))
+
+
+@jitable
+def _cup(game, world, seat):
+    """A seat's dice as one number that does not depend on the order in which they were rolled."""
+    code = uint64(0)
+    for i in range(game.dice):
+        code += uint64(1) << uint64(4 * (_die(world, seat * game.dice + i) - 1))
+    return code
+
+
+@implements(LiarsDice)
+def observe(game, before, action, after, viewer):
+    n = _rolled(game, before)
+    if n == 2 * game.dice:
+        return _FIRST_BID + action
+    if n % game.dice == game.dice - 1 and viewer == n // game.dice:
+        return _cup(game, after, viewer)
+    return NOTHING
+
+
+@jitable
+def _matching(game, world, face):
+    n = 0
+    for i in range(2 * game.dice):
+        rolled = _die(world, i) - 1
+        if rolled == face or rolled == game.sides - 1:
+            n += 1
+    return n
+
+
+@implements(LiarsDice)
+def returns(game, world, out):
+    bid, caller = get(world, _BID) - 1, get(world, _MOVER)
+    holds = _matching(game, world, bid % game.sides) > bid // game.sides
+    winner = 1 - caller if holds else caller
+    out[winner] = 1.0
+    out[1 - winner] = -1.0
+
+
+@implements(LiarsDice)
+def title(game):
+    return "bid on all dice, see only your own"
+
+
+def _bid_text(game, action):
+    return f"{action // game.sides + 1}-{action % game.sides + 1}"
+
+
+@implements(LiarsDice)
+def action_names(game, world, action):
+    if player(game, world) == CHANCE:
+        return (f"roll {action + 1}", str(action + 1))
+    if action == _liar(game):
+        return ("liar",)
+    bid = _bid_text(game, action)
+    return (bid, f"bid {bid}", bid.replace("-", " "), bid.replace("-", "x"))
+
+
+def _dice_text(game, world, seat):
+    rolled = [_die(world, seat * game.dice + i) for i in range(game.dice)]
+    return " ".join(str(face) if face else "-" for face in rolled)
+
+
+def _table(game, world):
+    return f"last bid {_bid_text(game, get(world, _BID) - 1)}" if get(world, _BID) else "no bid yet"
+
+
+@implements(LiarsDice)
+def board(game, world):
+    return f"seat 0: {_dice_text(game, world, 0)}, seat 1: {_dice_text(game, world, 1)}, {_table(game, world)}"
+
+
+@implements(LiarsDice)
+def view(game, world, seat):
+    rolled = [_die(world, seat * game.dice + i) for i in range(game.dice)]
+    dice = " ".join(map(str, sorted(rolled))) if all(rolled) else "no dice yet"
+    return f"you are seat {seat} with {dice}, {_table(game, world)}"
+
+
+@implements(LiarsDice)
+def observation_text(game, before, action, after, viewer):
+    if _rolled(game, before) < 2 * game.dice:
+        rolled = [_die(after, viewer * game.dice + i) for i in range(game.dice)]
+        return f"you roll {' '.join(map(str, sorted(rolled)))}"
+    seat = get(before, _MOVER)
+    said = '"liar"' if action == _liar(game) else _bid_text(game, action)
+    return f"you: {said}" if viewer == seat and viewer != PUBLIC else f"seat {seat}: {said}"

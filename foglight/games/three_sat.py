@@ -1,0 +1,175 @@
+"""The 3-FSAT game [Solinas2023, Definition 2]: a truth assignment is chosen unseen, then clauses it satisfies are shown.
+
+Finding any history that agrees with the public observations is solving their 3-CNF formula, so construction is as hard
+as that. Seat 0 sets one variable after the other, which everybody notices and nobody else sees; then nature shows clauses,
+each uniform among those over three variables that the assignment satisfies. Where the paper draws a whole assignment
+and a whole clause at once, we take several steps, so that the number of actions does not explode with the number of
+variables; there is still one history for each assignment and sequence of clauses. Seat 1 only watches; payoffs are 0.
+
+world   word 0: the assignment, one bit a variable; word 1: bits 0-6 variables set, 7-24 the variables of the clause so
+        far, six bits each, plus one, 25-34 clauses shown
+action  seat 0: 0 false, 1 true; chance: a variable beyond the last one, three times, then the clause's signs, bit i
+        set where the i-th literal is negated
+observe one's own choices; that a choice was made, and every complete clause, are public
+"""
+
+from typing import Annotated, NamedTuple
+
+from numpy import int64, uint64
+
+from foglight.bits import get, has, put
+from foglight.compile import implements, jitable
+from foglight.names import Between
+from foglight.rules import CHANCE, NOTHING, TERMINAL, game
+
+_SET, _SHOWN = (1, 0, 7), (1, 25, 10)
+_LITERALS = ((1, 7, 6), (1, 13, 6), (1, 19, 6))
+_CHOSEN, _FALSE = 1, 2  # observation codes; _FALSE + 1 is true
+_FIRST_CLAUSE = 4
+
+
+@game
+class ThreeSat(NamedTuple):
+    variables: Annotated[int, Between(3, 60)] = 5
+    clauses: Annotated[int, Between(1, 300)] = 10
+
+
+@implements(ThreeSat)
+def num_players(game):
+    return 2
+
+
+@implements(ThreeSat)
+def num_words(game):
+    return 2
+
+
+@implements(ThreeSat)
+def num_actions(game):
+    return max(8, game.variables)
+
+
+@implements(ThreeSat)
+def player(game, world):
+    if get(world, _SET) < game.variables:
+        return 0
+    return TERMINAL if get(world, _SHOWN) == game.clauses else CHANCE
+
+
+@implements(ThreeSat)
+def legal(game, world, out):
+    out[0], out[1] = 0, 1
+    return 2
+
+
+@jitable
+def _violating_signs(world):
+    """The one choice of signs that makes every literal of the clause false: negate just what is true."""
+    signs = 0
+    for i in range(3):
+        literal = get(world, (1, 7 + 6 * i, 6)) - 1
+        if has(world[0], literal):
+            signs |= 1 << i
+    return signs
+
+
+@implements(ThreeSat)
+def chance(game, world, out, odds):
+    first, second, third = get(world, _LITERALS[0]), get(world, _LITERALS[1]), get(world, _LITERALS[2])
+    n = 0
+    if third != 0:
+        violating = _violating_signs(world)
+        for signs in range(8):
+            if signs != violating:
+                out[n] = signs
+                odds[n] = 1.0 / 7.0
+                n += 1
+        return n
+    # three variables in ascending order, all triples equally likely: weigh each by the triples that it leaves open
+    missing = 3 if first == 0 else (2 if second == 0 else 1)
+    start = max(first, second)  # the variable after the last one, since they are stored plus one
+    total = 0.0
+    for variable in range(start, game.variables - missing + 1):
+        after = game.variables - 1 - variable
+        ways = after * (after - 1) / 2.0 if missing == 3 else (float(after) if missing == 2 else 1.0)
+        out[n] = variable
+        odds[n] = ways
+        total += ways
+        n += 1
+    for i in range(n):
+        odds[i] /= total
+    return n
+
+
+@implements(ThreeSat)
+def step(game, world, action):
+    done = get(world, _SET)
+    if done < game.variables:
+        world[0] |= uint64(action) << uint64(done)
+        put(world, _SET, done + 1)
+        return
+    for i in range(3):
+        if get(world, (1, 7 + 6 * i, 6)) == 0:
+            put(world, (1, 7 + 6 * i, 6), action + 1)
+            return
+    for i in range(3):
+        put(world, (1, 7 + 6 * i, 6), 0)
+    put(world, _SHOWN, get(world, _SHOWN) + 1)
+
+
+@implements(ThreeSat)
+def observe(game, before, action, after, viewer):
+    if get(before, _SET) < game.variables:
+        return _FALSE + action if viewer == 0 else _CHOSEN
+    if get(before, _LITERALS[2]) == 0:
+        return NOTHING
+    variables = int64(before[1] >> uint64(7)) & 0x3FFFF
+    return _FIRST_CLAUSE + (variables << 3 | action)
+
+
+@implements(ThreeSat)
+def returns(game, world, out):
+    out[0] = out[1] = 0.0
+
+
+@implements(ThreeSat)
+def title(game):
+    return "a hidden truth assignment, shown clause by clause: filtering it is 3-SAT"
+
+
+@implements(ThreeSat)
+def action_names(game, world, action):
+    if player(game, world) == 0:
+        return ("true", "t", "1") if action else ("false", "f", "0")
+    if get(world, _LITERALS[2]) == 0:
+        return (f"x{action + 1}",)
+    return (_clause_text(world, action),)
+
+
+def _clause_text(world, signs):
+    literals = [get(world, field) for field in _LITERALS]
+    return " or ".join(("not " if signs >> i & 1 else "") + f"x{literal}" for i, literal in enumerate(literals))
+
+
+def _assignment_text(world):
+    values = [f"x{i + 1}={'true' if has(world[0], i) else 'false'}" for i in range(get(world, _SET))]
+    return " ".join(values) or "nothing set"
+
+
+@implements(ThreeSat)
+def board(game, world):
+    return f"{_assignment_text(world)}; {get(world, _SHOWN)} clauses shown"
+
+
+@implements(ThreeSat)
+def view(game, world, seat):
+    seen = _assignment_text(world) if seat == 0 else f"{get(world, _SET)} of {game.variables} variables set unseen"
+    return f"you are seat {seat}; {seen}; {get(world, _SHOWN)} clauses shown"
+
+
+@implements(ThreeSat)
+def observation_text(game, before, action, after, viewer):
+    done = get(before, _SET)
+    if done < game.variables:
+        return f"x{done + 1} is {'true' if action else 'false'}" if viewer == 0 else f"x{done + 1} is set"
+    return _clause_text(before, action)
