@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -63,12 +64,31 @@ def games(json_: Json = False) -> None:
     from foglight.names import parameter_texts
     from foglight.rules import num_players, title
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in fl.game_names():
         game = game_class(name)()
         parameters = ", ".join(f"{key}={value}" for key, value in parameter_texts(type(game)).items())
         rows.append({"name": name, "players": num_players(game), "what": title(game), "parameters": parameters})
-    _show(rows, json_)
+    try:
+        from foglight.bridges.openspiel import descriptions
+    except BadInput as error:
+        others, advice = [], str(error)
+    else:
+        others, advice = [asdict(description) for description in descriptions()], ""
+    if json_:
+        typer.echo(json.dumps(rows + others, indent=2))
+        return
+    _show(rows)
+    if others:
+        out.print(f"\n{len(others)} games of OpenSpiel, interpreted; their parameters are OpenSpiel's:\n")
+        _show([{"name": o["name"], "players": o["players"], "supports": _supports(o)} for o in others])
+    else:
+        out.print(f"\n{advice}")
+
+
+def _supports(game: dict[str, Any]) -> str:
+    parts = [game["information"], game["moves"], game["chance"], f"shows {game['shows']}"]
+    return ", ".join(part for part in parts if part not in ("sequential", "deterministic"))
 
 
 @app.command()
@@ -76,7 +96,11 @@ def agents(json_: Json = False) -> None:
     """List the agents."""
     from foglight.agents import agent_class
 
-    _show([{"name": name, "what": agent_class(name).__doc__} for name in fl.agent_names()], json_)
+    rows = [{"name": name, "what": agent_class(name).__doc__} for name in fl.agent_names()]
+    if json_:
+        typer.echo(json.dumps(rows, indent=2))
+    else:
+        _show(rows)
 
 
 @app.command()
@@ -169,10 +193,7 @@ def rollouts(
     out.print(table)
 
 
-def _show(rows: list[dict[str, Any]], as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(rows, indent=2))
-        return
+def _show(rows: list[dict[str, Any]]) -> None:
     table = Table(box=None, pad_edge=False)
     for column in rows[0]:
         table.add_column(column, overflow="fold")

@@ -37,7 +37,9 @@ def run(monkeypatch, capsys):
 def test_games_and_agents_are_listed(run):
     code, out, _ = run("games")
     assert code == 0 and all(name in out for name in fl.game_names())
-    assert [row["name"] for row in json.loads(run("games", "--json")[1])] == fl.game_names()
+    names = [row["name"] for row in json.loads(run("games", "--json")[1])]
+    assert names[: len(fl.game_names())] == fl.game_names(), "native games come first"
+    assert "openspiel:kriegspiel" in names
     code, out, _ = run("agents")
     assert code == 0 and all(name in out for name in fl.agent_names())
     assert [row["name"] for row in json.loads(run("agents", "--json")[1])] == fl.agent_names()

@@ -6,7 +6,7 @@ import pkgutil
 from typing import Any
 
 from foglight.compile import has_rules, snake_case
-from foglight.names import BadInput, checked, construct, parse_spec, unknown
+from foglight.names import BadInput, Spec, checked, construct, parse_spec, unknown
 from foglight.rules import check
 
 
@@ -19,10 +19,23 @@ def load_game(game: Any) -> Any:
     """The game of a text such as `dark_hex(rows=4,cols=4)`, its parameters checked; a game is checked and returned."""
     if isinstance(game, str):
         spec = parse_spec(game)
+        if ":" in spec.name:
+            bridge, _, name = spec.name.partition(":")
+            return _bridge(bridge).load(Spec(name, spec.arguments))
         return _checked(construct(game_class(spec.name), spec))
     if not has_rules(type(game)):
         raise BadInput(f"{game!r} is not a game; give its text, such as 'kuhn_poker', or an instance of its class")
     return _checked(game) if isinstance(game, tuple) else game
+
+
+def _bridge(name: str) -> Any:
+    """The bridge to another library's games; found by name, so that nothing here depends on it."""
+    from foglight import bridges
+
+    known = sorted(module.name for module in pkgutil.iter_modules(bridges.__path__))
+    if name not in known:
+        raise BadInput(unknown("bridge", name, known))
+    return importlib.import_module(f"{bridges.__name__}.{name}")
 
 
 def game_class(name: str) -> type:

@@ -1,0 +1,299 @@
+"""OpenSpiel's games as ours: `openspiel:kriegspiel(board_size=4)`, interpreted, through the same algorithms.
+
+A world is a boxed `pyspiel.State`. What a seat observes is OpenSpiel's information-state string, or its observation
+string where there is no other, each time it changes, together with the seat's own action. A seat's key is the hash of
+the information-state string where OpenSpiel provides one, so that information states are exactly OpenSpiel's; otherwise
+that of the chain of observations. Public observations come from OpenSpiel's public observers; where a game has none,
+the public sees nothing. Simultaneous moves are taken in turn, unseen.
+
+Weakness: where OpenSpiel samples chance inside the game ("sampled stochastic"), a game cannot be replayed from a seed.
+"""
+
+import contextlib
+import functools
+import hashlib
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from foglight.compile import implements
+from foglight.names import BadInput, Spec, unknown
+from foglight.randomness import below, fold, weighted
+from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL
+
+try:
+    import pyspiel
+except ImportError:
+    raise BadInput("OpenSpiel's games need OpenSpiel; install it with: pip install 'foglight[openspiel]'") from None
+
+
+@dataclass(frozen=True)
+class OpenSpiel:
+    """A game of OpenSpiel, known by its text there."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return f"openspiel:{self.text}"
+
+
+@dataclass(frozen=True)
+class Description:
+    """What OpenSpiel says about a game of its own."""
+
+    name: str
+    title: str
+    players: str
+    moves: str
+    chance: str
+    information: str
+    shows: str
+
+
+class World:
+    """A boxed state, and a running hash of what each viewer has observed, the public first."""
+
+    def __init__(self, players: int) -> None:
+        self.state: Any = None
+        self.keys = [0] * (1 + players)
+
+    def tobytes(self) -> bytes:
+        """What tells this world from another, as with a row of words."""
+        return repr((self.state.history_str(), self.keys)).encode()
+
+
+def load(spec: Spec) -> OpenSpiel:
+    """The game that OpenSpiel knows by this name and parameters."""
+    known = [kind.short_name for kind in pyspiel.registered_games()]
+    if spec.name not in known:
+        raise BadInput(unknown("OpenSpiel game", spec.name, known))
+    game = OpenSpiel(_text(spec))
+    try:
+        with _silence():
+            kind = _game(game).get_type()
+    except pyspiel.SpielError as error:
+        raise BadInput(f"OpenSpiel cannot load {game.text}: {' '.join(str(error).split())}") from None
+    if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
+        raise BadInput(f"{game.text} is a mean-field game, which has no players that take turns")
+    if not (kind.provides_information_state_string or kind.provides_observation_string):
+        raise BadInput(f"OpenSpiel shows nothing of {game.text} to its players, so it cannot be played here")
+    return game
+
+
+def descriptions() -> Iterator[Description]:
+    """Every game of OpenSpiel that loads without further parameters."""
+    for kind in pyspiel.registered_games():
+        if kind.default_loadable and kind.dynamics != pyspiel.GameType.Dynamics.MEAN_FIELD:
+            low, high = kind.min_num_players, kind.max_num_players
+            yield Description(
+                name=f"openspiel:{kind.short_name}",
+                title=kind.long_name,
+                players=f"{low}" if low == high else f"{low} to {high}",
+                moves=_plain(kind.dynamics),
+                chance=_plain(kind.chance_mode),
+                information=_plain(kind.information),
+                shows="information states" if kind.provides_information_state_string else "observations",
+            )
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """OpenSpiel writes what it throws to stderr as well, past Python; our own line says it better."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def _plain(value: Any) -> str:
+    return str(value.name).lower().replace("_", " ")
+
+
+def _text(value: Any) -> str:
+    """A spec as OpenSpiel reads it: no quotes, lists with semicolons."""
+    if isinstance(value, Spec):
+        if any(not key for key, _ in value.arguments):
+            raise BadInput(f"OpenSpiel's parameters need names: write {value.name}(key=value)")
+        inside = ",".join(f"{key}={_text(argument)}" for key, argument in value.arguments)
+        return f"{value.name}({inside})" if inside else value.name
+    if isinstance(value, list):
+        return f"[{';'.join(map(_text, value))}]"
+    return str(value)
+
+
+@functools.cache
+def _game(game: OpenSpiel) -> Any:
+    loaded = pyspiel.load_game(game.text)
+    if loaded.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
+        return pyspiel.convert_to_turn_based(loaded)
+    return loaded
+
+
+@functools.cache
+def _public_observer(game: OpenSpiel) -> Any:
+    """What OpenSpiel shows to everybody, or None. Using an observer that is not there would kill the process."""
+    kind = pyspiel.IIGObservationType(public_info=True, perfect_recall=False, private_info=pyspiel.PrivateInfoType.NONE)
+    try:
+        observer = _game(game).make_observer(kind, {})
+    except pyspiel.SpielError:
+        return None
+    return None if observer is None else pyspiel._Observation(_game(game), observer)
+
+
+@functools.cache
+def _recalls(game: OpenSpiel) -> bool:
+    return bool(_game(game).get_type().provides_information_state_string)
+
+
+def _shown(game: OpenSpiel, state: Any, viewer: int) -> str:
+    """What a viewer is shown of a state."""
+    if viewer == PUBLIC:
+        observer = _public_observer(game)
+        if observer is None:
+            return ""
+        if observer.has_string():
+            return str(observer.string_from(state, 0))
+        observer.set_from(state, 0)
+        return repr([np.asarray(tensor).tolist() for tensor in observer.tensors()])
+    return str(state.information_state_string(viewer) if _recalls(game) else state.observation_string(viewer))
+
+
+def _number(*parts: Any) -> int:
+    """A positive 63-bit hash that is the same in every process."""
+    return int.from_bytes(hashlib.blake2b(repr(parts).encode(), digest_size=8).digest(), "little") >> 1 | 1
+
+
+# The rules ------------------------------------------------------------------------------------------------------
+
+
+@implements(OpenSpiel)
+def num_players(game):
+    return _game(game).num_players()
+
+
+@implements(OpenSpiel)
+def num_actions(game):
+    return max(_game(game).num_distinct_actions(), _game(game).max_chance_outcomes())
+
+
+@implements(OpenSpiel)
+def new_worlds(game, n):
+    return [World(_game(game).num_players()) for _ in range(n)]
+
+
+@implements(OpenSpiel)
+def begin(game, world):
+    world.state = _game(game).new_initial_state()
+
+
+@implements(OpenSpiel)
+def copy_world(game, target, source):
+    target.state = source.state.clone()
+    target.keys = list(source.keys)
+
+
+@implements(OpenSpiel)
+def player(game, world):
+    mover = world.state.current_player()
+    if mover >= 0:
+        return mover
+    return CHANCE if mover == pyspiel.PlayerId.CHANCE else TERMINAL
+
+
+@implements(OpenSpiel)
+def legal(game, world, out):
+    actions = world.state.legal_actions()
+    out[: len(actions)] = actions
+    return len(actions)
+
+
+@implements(OpenSpiel)
+def chance(game, world, out, odds):
+    outcomes = world.state.chance_outcomes()
+    for i, (outcome, probability) in enumerate(outcomes):
+        out[i], odds[i] = outcome, probability
+    return len(outcomes)
+
+
+@implements(OpenSpiel)
+def pick(game, world, random, out):
+    actions = world.state.legal_actions()
+    return actions[below(random, len(actions))]
+
+
+@implements(OpenSpiel)
+def deal(game, world, random, out, odds):
+    outcomes = world.state.chance_outcomes()
+    return outcomes[weighted(random, [probability for _, probability in outcomes], len(outcomes))][0]
+
+
+@implements(OpenSpiel)
+def step(game, world, action):
+    world.state.apply_action(int(action))
+
+
+@implements(OpenSpiel)
+def observe(game, before, action, after, viewer):
+    shown = _shown(game, after.state, viewer)
+    if viewer != PUBLIC and viewer == before.state.current_player():
+        return _number(int(action), shown)
+    return NOTHING if shown == _shown(game, before.state, viewer) else _number(shown)
+
+
+@implements(OpenSpiel)
+def record(game, world, viewer, observation):
+    world.keys[1 + viewer] = fold(world.keys[1 + viewer], observation)
+
+
+@implements(OpenSpiel)
+def key(game, world, viewer):
+    if viewer != PUBLIC and _recalls(game):
+        return _number(_shown(game, world.state, viewer))
+    return world.keys[1 + viewer]
+
+
+@implements(OpenSpiel)
+def returns(game, world, out):
+    out[:] = world.state.returns()
+
+
+@implements(OpenSpiel)
+def title(game):
+    return _game(game).get_type().long_name
+
+
+@implements(OpenSpiel)
+def action_names(game, world, action):
+    name = world.state.action_to_string(world.state.current_player(), int(action))
+    names = [world.state.action_to_string(world.state.current_player(), a) for a in world.state.legal_actions()]
+    return (name, str(action)) if names.count(name) == 1 else (f"{name} #{action}", str(action))
+
+
+@implements(OpenSpiel)
+def board(game, world):
+    return str(world.state)
+
+
+@implements(OpenSpiel)
+def view(game, world, seat):
+    return f"you are seat {seat}\n{_shown(game, world.state, seat)}"
+
+
+@implements(OpenSpiel)
+def observation_text(game, before, action, after, viewer):
+    earlier, shown = _shown(game, before.state, viewer), _shown(game, after.state, viewer)
+    # strings that grow would be repeated over and over: what is new is enough
+    news = " / ".join(shown.removeprefix(earlier).split("\n")).strip(" /")
+    mover = before.state.current_player()
+    if viewer != PUBLIC and viewer == mover:
+        return f"you play {before.state.action_to_string(mover, int(action))}" + (f": {news}" if news else "")
+    return news or "something changed"
