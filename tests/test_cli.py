@@ -127,7 +127,7 @@ def test_the_bench_measures_both_sides(run):
     pytest.importorskip("pyspiel")
     code, out, _ = run("bench", "rollouts", "--seconds", "0.01", "--json")
     rows = json.loads(out)
-    assert code == 0 and len(rows) == 6
+    assert code == 0 and len(rows) > 6
     assert all(
         row["ratio"] == pytest.approx(row["foglight"] / row["openspiel"]) and row["openspiel"] > 0 for row in rows
     )

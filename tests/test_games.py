@@ -117,6 +117,92 @@ def test_unseen_rps_is_figure_1():
     assert fl.load_game("unseen_rps(leave_value=1)").leave_value == 1.0
 
 
+def test_liars_dice_counts_wild_dice():
+    # seat 0 holds 3, seat 1 holds 6, which is wild: two threes are there, two fours are not
+    roll = ("roll 3", "roll 6")
+    assert played("liars_dice", *roll, "2-3", "liar").returns() == [1, -1]
+    assert played("liars_dice", *roll, "1-3", "bid 2-4", "liar").returns() == [1, -1]
+    assert played("liars_dice", *roll, "1x6", "liar").returns() == [1, -1]
+    assert "liar" not in [names[0] for names in played("liars_dice", *roll).choices().values()]
+
+
+def test_liars_dice_are_looked_at_when_all_are_rolled():
+    low_first = played("liars_dice(dice=2,sides=6)", "1", "2", "3", "4")
+    high_first = played("liars_dice(dice=2,sides=6)", "2", "1", "4", "3")
+    for seat in range(2):
+        assert low_first.observations(seat) == high_first.observations(seat)
+    assert played("liars_dice(dice=2,sides=6)", "1").observations(0) == []
+    assert low_first.information(1) == "you are seat 1 with 3 4, no bid yet\nso far: you roll 3 4"
+
+
+def test_battleship_answers_water_hit_and_sunk():
+    placed = ("a1", "c3", "b2 right", "a1 down")  # seat 0: a1 and b2-c2; seat 1: c3 and a1-a2
+    state = played("battleship", *placed, "a1", "a1", "a2", "b2")
+    assert state.information(0).endswith(
+        "you shoot a1: hit, seat 1 shoots a1: sunk, you shoot a2: sunk, seat 1 shoots b2: hit"
+    )
+    end = played("battleship", *placed, "a1", "a1", "a2", "b2", "c3")
+    assert (end.player, end.returns()) == (fl.TERMINAL, [1.0, -1.0]), "two ships sunk, one lost"
+
+
+def test_battleship_ends_when_the_shots_are_fired():
+    state = played("battleship(width=2,height=1,ships=[1],shots=1)", "a1", "a1", "b1", "b1")
+    assert (state.player, state.returns()) == (fl.TERMINAL, [0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("game", "advice"),
+    [
+        ("battleship(ships=[])", "ships must be a list of 1 to 8 lengths, not 0"),
+        ("battleship(ships=2)", "ships must be a list such as [1,2], not 2"),
+        ("battleship(ships=[0])", "ships must be from 1 to 8, not 0"),
+        ("battleship(ships=[4])", "a ship of 4 does not fit on 3x3"),
+        ("battleship(ships=[3,3,3,1])", "the ships do not all fit on 3x3; make the board larger"),
+        ("battleship(shots=10,repeats=forbidden)", "10 shots on 9 cells need repeats=allowed"),
+        ("liars_dice(sides=1)", "sides must be from 2 to 6, not 1"),
+        ("three_sat(variables=2)", "variables must be from 3 to 60, not 2"),
+    ],
+)
+def test_parameters_that_do_not_go_together_get_advice(game, advice):
+    with pytest.raises(ValueError) as caught:
+        fl.load_game(game)
+    assert advice in str(caught.value)
+
+
+def test_three_sat_shows_only_clauses_that_hold():
+    state = played("three_sat(variables=3,clauses=2)", "true", "false", "true", "x1", "x2", "x3")
+    # negating x1 and x3 alone would make all three literals false: not x1 or x2 or not x3
+    clauses = {names[0] for names in state.choices().values()}
+    assert len(clauses) == 7 and "not x1 or x2 or not x3" not in clauses
+    assert [odds for _, odds in state.chance()] == [1 / 7] * 7
+
+
+def test_three_sat_draws_every_triple_alike():
+    state = played("three_sat(variables=5)", *["true"] * 5)
+    triples = {}
+
+    def walk(state, odds, chosen):
+        if len(chosen) == 3:
+            triples[chosen] = odds
+            return
+        for variable, share in state.chance():
+            after = state.clone()
+            after.play(variable)
+            walk(after, odds * share, (*chosen, variable))
+
+    walk(state, 1.0, ())
+    assert len(triples) == 10 and all(odds == pytest.approx(0.1) for odds in triples.values())
+
+
+def test_three_sat_hides_the_assignment_from_all_but_its_author():
+    one, other = (played("three_sat(variables=3)", *values, "x1", "x2", "x3") for values in ("ttt", "ftf"))
+    clause = "x1 or x2 or x3"
+    one.play(one.parse_action(clause))
+    other.play(other.parse_action(clause))
+    assert one.observations(1) == other.observations(1) and one.observations(fl.PUBLIC) == one.observations(1)
+    assert one.observations(0) != other.observations(0)
+
+
 def test_a_viewer_who_is_not_there():
     with pytest.raises(ValueError, match="there is no viewer 2; give a seat from 0 to 1, or PUBLIC"):
         fl.new_state("kuhn_poker").observations(2)

@@ -6,6 +6,7 @@ turns, several times, and each one's best rate counts: noise of the machine only
 """
 
 import importlib.util
+import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -22,6 +23,17 @@ CASES = {  # our game: the same game there
     "dark_hex(rows=8,cols=8)": "dark_hex(num_rows=8,num_cols=8)",
     "kuhn_poker": "kuhn_poker",
     "leduc_poker": "leduc_poker",
+    "liars_dice(dice=1,sides=6)": "liars_dice",
+    "battleship(width=3,height=3,ships=[1,2],shots=9)": (
+        "battleship(board_width=3,board_height=3,ship_sizes=[1;2],ship_values=[1;1],num_shots=9)"
+    ),
+    "dark_chess(size=4)": "dark_chess(board_size=4)",
+    "dark_chess(size=8)": "dark_chess",
+    "oh_hell(players=3,suits=3,ranks=4,tricks=3)": (
+        "oh_hell(players=3,num_suits=3,num_cards_per_suit=4,num_tricks_fixed=3)"
+    ),
+    "hearts": "hearts",
+    "spades": "spades",
     "goofspiel(cards=5)": (
         "turn_based_simultaneous_game(game=goofspiel(num_cards=5,points_order=descending,imp_info=True))"
     ),
@@ -60,8 +72,9 @@ def run(seconds: float = 0.5) -> Iterator[Rollouts]:
 
 
 def _after_deal(state: State) -> State:
+    deal = random.Random(0)
     while state.player == CHANCE:
-        state.play(state.actions()[0])
+        state.play(deal.choice(state.actions()))
     return state
 
 

@@ -75,6 +75,7 @@ def load(spec: Spec) -> OpenSpiel:
     try:
         with _silence():
             kind = _game(game).get_type()
+            _game(game).new_initial_state().legal_actions()  # some games know no numbered actions
     except pyspiel.SpielError as error:
         raise BadInput(f"OpenSpiel cannot load {game.text}: {' '.join(str(error).split())}") from None
     if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:

@@ -14,7 +14,7 @@ from foglight.rules import num_players
 from foglight.state import State, new_state
 
 
-class AgentBot(pyspiel.Bot):  # type: ignore[misc]
+class AgentBot(pyspiel.Bot):
     """An agent of ours, for OpenSpiel; every game it starts has a seed of its own, from the one given."""
 
     def __init__(self, agent: str, game: Any, seat: int, seed: int = 0) -> None:

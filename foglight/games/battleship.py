@@ -12,6 +12,7 @@ observe one's own ships; that the other placed one; every shot and its result, w
 
 from typing import Annotated, NamedTuple
 
+import numpy as np
 from numpy import int64, uint64
 
 from foglight import bits, text
@@ -25,6 +26,14 @@ ALLOWED, FORBIDDEN = 0, 1
 _PLACED = 1  # observation codes: the other has placed a ship; then own placements; then shots with results
 _WATER, _HIT, _SUNK = 0, 1, 2
 _RESULTS = ("water", "hit", "sunk")
+# by width and number: the cells of the first so many columns, on up to eight rows
+_LEFT_OF = np.array(
+    [
+        [sum(1 << r * width + c for r in range(8) for c in range(n)) & 2**64 - 1 if n <= width else 0 for n in range(9)]
+        for width in range(9)
+    ],
+    np.uint64,
+)
 
 
 @game
@@ -97,72 +106,102 @@ def _fleet(game, world, seat):
 
 @jitable
 def _ship(game, action, length):
-    """The cells of a ship placed by this action, or none if it would leave the board."""
+    """The cells of a ship placed by this action."""
     area = game.width * game.height
-    cell = action % area
-    row, col = cell // game.width, cell % game.width
-    down = action >= 2 * area
-    if (row if down else col) + length > (game.height if down else game.width):
-        return uint64(0)
+    stride = game.width if action >= 2 * area else 1
     cells = uint64(0)
     for i in range(length):
-        cells |= bits.bit(cell + i * (game.width if down else 1))
+        cells |= bits.bit(action % area + i * stride)
     return cells
 
 
 @jitable
-def _free_place(game, fleet, action, ship):
-    """Where the next ship would lie, or none if it cannot lie there, or leaves no room for those that follow."""
-    cells = _ship(game, action, game.ships[ship])
-    if cells & fleet != uint64(0) or (game.ships[ship] == 1 and action >= 2 * game.width * game.height):
-        return uint64(0)
+def _places(game, fleet, length):
+    """The cells from which a ship may lie to the right, and those from which it may lie down, beside the fleet."""
+    free = bits.first_bits(game.width * game.height) & ~fleet
+    across, down = free, free
+    for i in range(1, length):
+        across &= (free >> uint64(i)) & _LEFT_OF[game.width, max(0, game.width - i)]
+        down &= free >> uint64(i * game.width) if i < game.height else uint64(0)
+    return across, down if length > 1 else uint64(0)
+
+
+@jitable
+def _room(game, fleet, ship):
+    """Whether the ships from this one on all fit beside the fleet: depth first, the actions tried in 8 bits a ship."""
+    area, ships = game.width * game.height, len(game.ships)
+    tried, depth = uint64(0), ship
+    while depth < ships:
+        across, down = _places(game, fleet, game.ships[depth])
+        if depth == ships - 1 and across | down != uint64(0):
+            return True
+        action = int64(tried >> uint64(8 * depth)) & 0xFF
+        action = max(action + 1, area)
+        while action < 3 * area and not bits.has(across if action < 2 * area else down, action % area):
+            action += 1
+        tried &= ~(uint64(0xFF) << uint64(8 * depth))
+        if action < 3 * area:
+            tried |= uint64(action) << uint64(8 * depth)
+            fleet |= _ship(game, action, game.ships[depth])
+            depth += 1
+        elif depth == ship:
+            return False
+        else:
+            depth -= 1
+            fleet &= ~_ship(game, int64(tried >> uint64(8 * depth)) & 0xFF, game.ships[depth])
+    return True
+
+
+@jitable
+def _open_places(game, world):
+    """The places of the ship to be placed next that leave room for all that follow."""
+    taken, area = get(world, _taken(game)), game.width * game.height
+    ship, fleet = taken // 2, _fleet(game, world, taken % 2)
+    across, down = _places(game, fleet, game.ships[ship])
+    if ship < len(game.ships) - 1:
+        for cell in range(area):
+            if bits.has(across, cell) and not _room(game, fleet | _ship(game, area + cell, game.ships[ship]), ship + 1):
+                across &= ~bits.bit(cell)
+            if bits.has(down, cell) and not _room(
+                game, fleet | _ship(game, 2 * area + cell, game.ships[ship]), ship + 1
+            ):
+                down &= ~bits.bit(cell)
+    return across, down
+
+
+@jitable
+def _targets(game, world):
+    cells = bits.first_bits(game.width * game.height)
+    if game.repeats == FORBIDDEN:
+        cells &= ~world[2 * len(game.ships) + get(world, _taken(game)) % 2]
     return cells
 
 
 @implements(Battleship)
 def legal(game, world, out):
-    taken, area = get(world, _taken(game)), game.width * game.height
-    seat = taken % 2
     if not _placing(game, world):
-        cells = bits.first_bits(area)
-        return bits.members(cells & ~world[2 * len(game.ships) + seat] if game.repeats == FORBIDDEN else cells, out)
-    n = 0
-    fleet = _fleet(game, world, seat)
-    for action in range(area, 3 * area):
-        cells = _free_place(game, fleet, action, taken // 2)
-        if cells != uint64(0) and _room(game, fleet | cells, taken // 2 + 1):
-            out[n] = action
-            n += 1
-    return n
-
-
-@jitable
-def _room(game, fleet, ship):
-    """Whether ships from this one on still fit beside the fleet: depth-first over their places, without recursion."""
-    area, n = game.width * game.height, len(game.ships)
-    places, fleets = [0] * (n + 1), [uint64(0)] * (n + 1)
-    depth = ship
-    places[depth], fleets[depth] = area, fleet
-    while depth < n:
-        cells = uint64(0)
-        while places[depth] < 3 * area and cells == uint64(0):
-            cells = _free_place(game, fleets[depth], places[depth], depth)
-            places[depth] += 1
-        if cells != uint64(0):
-            depth += 1
-            places[depth], fleets[depth] = area, fleets[depth - 1] | cells
-        elif depth == ship:
-            return False
-        else:
-            depth -= 1
-    return True
+        return bits.members(_targets(game, world), out)
+    area = game.width * game.height
+    across, down = _open_places(game, world)
+    n = bits.members(across, out)
+    m = bits.members(down, out[n:])
+    for i in range(n + m):
+        out[i] += area if i < n else 2 * area
+    return n + m
 
 
 @implements(Battleship)
 def pick(game, world, random, out):
-    if game.repeats == ALLOWED and not _placing(game, world):
-        return below(random, game.width * game.height)
-    return out[below(random, legal(game, world, out))]
+    if not _placing(game, world):
+        if game.repeats == ALLOWED:
+            return below(random, game.width * game.height)
+        cells = _targets(game, world)
+        return bits.nth(cells, below(random, bits.count(cells)))
+    area = game.width * game.height
+    across, down = _open_places(game, world)
+    n = bits.count(across)
+    i = below(random, n + bits.count(down))
+    return area + bits.nth(across, i) if i < n else 2 * area + bits.nth(down, i - n)
 
 
 @implements(Battleship)
