@@ -1,5 +1,6 @@
 """Words of a world: fields of a few bits that hold small numbers, and sets of up to 64 things."""
 
+import numpy as np
 from numpy import int64, uint64
 
 from foglight.compile import compiled_twin, jitable
@@ -71,17 +72,33 @@ def without_lowest(word):
     return word & (word - uint64(1))
 
 
-@jitable
 def nth(word, n):
-    """The member that has n smaller ones: halve the word six times; no branch depends on chance."""
-    rank, place = uint64(n), uint64(0)
-    for width in (32, 16, 8, 4, 2, 1):
-        size = uint64(width)
-        low = uint64(count((word >> place) & ((uint64(1) << size) - uint64(1))))
-        skip = uint64(rank >= low)
-        rank -= low * skip
-        place += size * skip
-    return int64(place)
+    """The member that has n smaller ones."""
+    word = int(word)
+    for _ in range(n):
+        word &= word - 1
+    return lowest(word)
+
+
+# by rank and byte: where in the byte the member of that rank is
+_IN_BYTE = np.zeros(8 * 256, np.uint8)
+for _byte in range(256):
+    for _rank, _place in enumerate(i for i in range(8) if _byte >> i & 1):
+        _IN_BYTE[256 * _rank + _byte] = _place
+
+
+@compiled_twin(nth)
+def _nth(word, n):
+    # count the members of all bytes at once, find the byte by comparing all sums at once: no branch depends on n
+    word, rank = uint64(word), uint64(n)
+    sums = word - ((word >> uint64(1)) & uint64(0x5555555555555555))
+    sums = (sums & uint64(0x3333333333333333)) + ((sums >> uint64(2)) & uint64(0x3333333333333333))
+    sums = (sums + (sums >> uint64(4))) & uint64(0x0F0F0F0F0F0F0F0F)
+    sums *= uint64(0x0101010101010101)  # in each byte, how many up to its end
+    past = ((rank * uint64(0x0101010101010101)) | uint64(0x8080808080808080)) - sums
+    place = uint64(count(past & uint64(0x8080808080808080))) << uint64(3)
+    rank -= ((sums << uint64(8)) >> place) & uint64(255)
+    return int64(place) + int64(_IN_BYTE[(rank << uint64(8)) | ((word >> place) & uint64(255))])
 
 
 @jitable

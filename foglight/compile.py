@@ -40,6 +40,7 @@ PATIENCE = 1.0  # seconds of compiling after which the person is told why nothin
 INTERPRET_ALL = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 _rules: dict[str, "Rule"] = {}
+_allocating: set[str] = set()  # names of rules and helpers that make arrays
 _interpreted: set[type] = set()  # game classes that are not NamedTuples
 _twins: dict[Function, Function] = {}  # what compiled code runs where the key is called: mostly the key itself
 _waiting: list[Callable[[], None]] | None = []  # registrations that need Numba; None once it is here
@@ -110,6 +111,12 @@ def has_rules(game_class: type) -> bool:
     return any(game_class in rule.implementations for rule in _rules.values())
 
 
+def allocates(function: Function) -> Function:
+    """Let a rule or helper make arrays, at the price of counting references."""
+    _allocating.add(function.__name__)
+    return function
+
+
 def jitable(function: Function) -> Function:
     """A helper: a plain function that rules and kernels may call, compiled or not."""
     compiled_twin(function)(function)
@@ -178,7 +185,12 @@ def _with_numba(registration: Callable[[], None]) -> None:
 def _overload(function: Function, resolve: Function) -> None:
     from numba.extending import overload
 
-    overload(function, strict=False, jit_options={"error_model": "numpy"})(resolve)
+    # Inlined, and without counting references to arrays, which can cost more than the rules themselves. So a rule or
+    # helper allocates nothing, unless it says so; kernels allocate, and hold what they pass on.
+    options: dict[str, Any] = {"error_model": "numpy", "forceinline": True}
+    if function.__name__ not in _allocating:
+        options["_nrt"] = False
+    overload(function, strict=False, jit_options=options)(resolve)
 
 
 @functools.cache

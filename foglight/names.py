@@ -64,7 +64,7 @@ class OneOf:
 
     def check(self, kind: type, value: Any) -> Any:
         if kind is int and isinstance(value, int) and 0 <= value < len(self.words):
-            return value
+            return int(value)  # a position, or true and false for the second and first word of two
         if value not in self.words:
             raise BadInput(f"must be one of {self}, not {_value_text(value)}")
         return self.words.index(value) if kind is int else value

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from foglight.compile import jitable, optional, required
+from foglight.compile import allocates, jitable, optional, required
 from foglight.names import game_text
 from foglight.randomness import below, fold, weighted
 
@@ -159,6 +159,7 @@ def observation_text(game: Any, before: Any, action: int, after: Any, viewer: in
 
 
 @optional
+@allocates
 def new_worlds(game: Any, n: int) -> Any:
     """Room for n worlds, `uint64[n, W]`."""
     return np.zeros((n, num_words(game) + 1 + num_players(game)), np.uint64)

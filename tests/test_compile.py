@@ -90,10 +90,10 @@ def test_the_cache_hits_across_processes_and_is_never_stale(copy):
     assert {**after_rule, "kuhn_poker": 0} == {**first, "kuhn_poker": 0}
 
     # a helper in another file, called by one game only
-    copy.edit("bits.py", "for width in (32, 16, 8, 4, 2, 1):", "for width in (16, 8, 4, 2, 1):")
+    copy.edit("bits.py", "sums *= uint64(0x0101010101010101)", "sums = sums * uint64(0x0101010101010101)")
     compiled, after_helper = copy.probe()
     assert compiled == {**NOTHING_COMPILED, "dark_hex": True}, "only dark_hex picks cells with bits.nth"
-    assert after_helper == after_rule, "a 4x4 board has 16 bits, so nothing else changes"
+    assert after_helper == after_rule, "it is the same written otherwise"
 
     # a table that a rule reads
     copy.edit("games/phantom_ttt.py", "_LINES = (0o007, 0o070,", "_LINES = (0o007,")

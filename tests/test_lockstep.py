@@ -46,8 +46,9 @@ def test_rules_and_information_states_are_openspiels(ours_name, theirs_name):
 )
 def test_battleship_is_openspiels(width, height, ships, shots, repeats):
     sizes, values = ";".join(map(str, ships)), ";".join("1" for _ in ships)
+    fleet = ",".join(map(str, ships))
     check_lockstep(
-        f"battleship(width={width},height={height},ships=[{','.join(map(str, ships))}],shots={shots},repeats={repeats})",
+        f"battleship(width={width},height={height},ships=[{fleet}],shots={shots},repeats={repeats})",
         f"battleship(board_width={width},board_height={height},ship_sizes=[{sizes}],ship_values=[{values}],"
         f"num_shots={shots},allow_repeated_shots={repeats == 'allowed'},loss_multiplier=1.0)",
     )

@@ -56,7 +56,7 @@ def test_any_numbers_are_taken_or_refused_with_advice(rows, cols):
     ("written", "advice"),
     [
         ("dark_hx", "unknown game 'dark_hx'; did you mean 'dark_hex'?"),
-        ("zzz", "unknown game 'zzz'; there are dark_hex, goofspiel"),
+        ("zzz", "unknown game 'zzz'; there are "),
         ("", "a name or value is missing before the end"),
         ("dark_hex(", "a name or value is missing before the end"),
         ("dark_hex(rows=4", "a ')' or ',' is missing after 4"),

@@ -1,0 +1,71 @@
+"""Cards as small numbers, sets of cards as words, and how people write them.
+
+A game numbers its cards as it likes, as long as a higher card of a suit has a higher number. Two ways are in use: rank
+by rank (2c 2d 2s 2h 3c ...), where a suit is a stripe of bits, and suit by suit (2c 3c ... Ac 2d ...), where it is a
+block. What a game with cards must say are the rules below.
+"""
+
+import numpy as np
+from numpy import uint64
+
+from foglight import bits
+from foglight.compile import jitable, optional, required
+
+RANKS = "23456789TJQKA"
+_STRIPES = np.array([sum(1 << i for i in range(0, 64, n)) if n else 0 for n in range(5)], np.uint64)
+
+
+@required
+def num_suits(game):
+    """How many suits there are."""
+
+
+@required
+def suit_of(game, card):
+    """The suit of a card, from 0 on."""
+
+
+@required
+def suit_cards(game, suit):
+    """All cards of a suit, a set."""
+
+
+@optional
+def suit_letters(game):
+    """A letter for each suit; Python only."""
+    return "cdsh"
+
+
+@jitable
+def stripe(suits, ranks, suit):
+    """A suit of a deck that is counted rank by rank."""
+    return (_STRIPES[suits] << uint64(suit)) & bits.first_bits(suits * ranks)
+
+
+@jitable
+def block(ranks, suit):
+    """A suit of a deck that is counted suit by suit."""
+    return bits.first_bits(ranks) << uint64(ranks * suit)
+
+
+# Text, in Python only -------------------------------------------------------------------------------------------
+
+
+def card_text(game, card):
+    """A card as people write it: `Ah`, `Td`."""
+    suit = int(suit_of(game, card))
+    rank = bits.count(int(suit_cards(game, suit)) & ((1 << int(card)) - 1))
+    return RANKS[rank] + suit_letters(game)[suit]
+
+
+def card_names(game, card):
+    """The ways people write a card: `Td`, `10d`, and `dT` with the suit first."""
+    rank, suit = card_text(game, card)
+    return (rank + suit, f"10{suit}", f"{suit}10", suit + rank) if rank == "T" else (rank + suit, suit + rank)
+
+
+def cards_text(game, cards):
+    """A set of cards, suit by suit, high cards first."""
+    suits = [int(suit_cards(game, suit)) & int(cards) for suit in range(int(num_suits(game)))]
+    held = [[card_text(game, card) for card in range(63, -1, -1) if suit >> card & 1] for suit in reversed(suits)]
+    return "  ".join(" ".join(suit) for suit in held if suit) or "none"

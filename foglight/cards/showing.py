@@ -1,0 +1,91 @@
+"""Trick-taking games for people: actions, observations, the whole truth and what a seat sees. Python only."""
+
+from foglight import bits
+from foglight.bits import get
+from foglight.cards import codes, tricks
+from foglight.cards.deck import card_names, card_text, cards_text, num_suits, suit_letters
+from foglight.rules import num_players
+
+
+def deal_names(game, card):
+    """The ways people write that a card is dealt or turned."""
+    return (f"deal {card_text(game, card)}", *card_names(game, card))
+
+
+def bid_names(number):
+    return (f"bid {number}", str(number))
+
+
+def by_seat(what, values):
+    """`points by seat: 0 13 4 0`"""
+    return f"{what} by seat: {' '.join(str(value) for value in values)}"
+
+
+def bids_by_seat(bids):
+    """Bids so far, with a dash for a seat that has not bid."""
+    return by_seat("bids", ("-" if bid < 0 else bid for bid in bids))
+
+
+def who(seat, viewer):
+    """`you` or `seat 1`."""
+    return "you" if seat == viewer else f"seat {seat}"
+
+
+def does(seat, viewer, verb):
+    """`you play` or `seat 1 plays`."""
+    return f"you {verb}" if seat == viewer else f"seat {seat} {verb}s"
+
+
+def seen_text(game, observation, viewer):
+    """One of the common observations in words."""
+    kind, seat, number = codes.kind_of(observation), codes.seat_of(observation), codes.number_of(observation)
+    if kind == codes.DEALT_TO:
+        return f"{who(seat, viewer)} gets a card"
+    if kind == codes.TURNED:
+        return f"{card_text(game, number)} is turned"
+    if kind == codes.BIDS:
+        return f"{does(seat, viewer, 'bid')} {number}"
+    verb = "get" if kind == codes.DEALT_TO_ME else "play"
+    return f"{does(seat, viewer, verb)} {card_text(game, number)}"
+
+
+def table_text(game, world, viewer):
+    """The trick on the table, in the order of play; or the last one while nothing has been led."""
+    cards, seats = int(tricks.table(world)), int(num_players(game))
+    if not cards:
+        return "nothing played yet"
+    leader, winner = get(world, tricks.LEADER), get(world, tricks.WINNER)
+    order = [(leader + i) % seats for i in range(seats)]
+    placed = [(seat, cards & int(tricks.played(game, world, seat))) for seat in order]
+    shown = ", ".join(f"{who(seat, viewer)} {card_text(game, bits.lowest(card))}" for seat, card in placed if card)
+    if get(world, tricks.PLACED) == 0:
+        return f"last trick: {shown}; {does(winner, viewer, 'take')} it"
+    return f"table: {shown}"
+
+
+def board_text(game, world, *lines):
+    """The whole truth: the game's own lines, the table, and every hand."""
+    hands = [
+        f"seat {seat}: {cards_text(game, tricks.hand(game, world, seat))}; tricks {tricks.taken(world, seat)}"
+        for seat in range(num_players(game))
+    ]
+    return "\n".join([*lines, table_text(game, world, tricks.NONE), *hands])
+
+
+def view_text(game, world, seat, *lines):
+    """What a seat sees: the game's own lines, the table, its hand, the tricks taken and the voids shown."""
+    seats = range(num_players(game))
+    own = f"your hand: {cards_text(game, tricks.hand(game, world, seat))}"
+    took = by_seat("tricks", (tricks.taken(world, other) for other in seats))
+    return "\n".join(
+        [f"you are seat {seat}", *lines, table_text(game, world, seat), own, took, *_voids(game, world, seat)]
+    )
+
+
+def _voids(game, world, viewer):
+    shown = []
+    for seat in range(num_players(game)):
+        suits = [suit_letters(game)[s] for s in range(num_suits(game)) if tricks.is_void(world, seat, s)]
+        if suits:
+            shown.append(f"{who(seat, viewer)} in {' '.join(suits)}")
+    return [f"void: {', '.join(shown)}"] if shown else []

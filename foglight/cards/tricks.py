@@ -1,0 +1,286 @@
+"""The core of trick-taking games: hands, following suit, who wins a trick, and what play shows about hands.
+
+The mover plays a card of the suit led if it has one, else any card. The highest trump takes the trick, or without
+trumps the highest card of the suit led; who takes it leads to the next. A seat that does not follow has shown that it
+is void in the suit led; a game whose rules on leading show more calls `show_void` itself. Voids shown are certain; the
+rules of a game may imply still more.
+
+world   word 0: the fields below; 1: the set of cards on the table, kept until the next lead; 2: 4 bits a seat, the
+        suits it has shown to be void in; 3: 8 bits a seat, tricks taken; 4: before play, the numbers open to the mover
+        or to chance, then 0; then a word a seat, its hand; then a word a seat, the cards it has played; then the game's
+        own words, from `first_own_word` on. In play, hands are all that is hidden, unless a game says otherwise
+observe `foglight.cards.codes`
+
+A game is made one by `@trick_taking`. Before play, its `step` says what is open next (`offer`); in play it calls
+`play_card`, and what may be played is `playable`. Who moves, what is legal and how chance deals follow from these.
+"""
+
+from typing import TypeVar
+
+from numpy import int64, uint64
+
+from foglight import bits
+from foglight.bits import get, put
+from foglight.cards.deck import num_suits, suit_cards, suit_of
+from foglight.compile import implements, jitable, optional
+from foglight.randomness import below
+from foglight.rules import CHANCE, TERMINAL, num_players
+
+SETUP, DEAL, BID, PASS, PLAY, OVER = 0, 1, 2, 3, 4, 5  # phases, in this order; chance moves in the first two
+NONE = -1  # nobody: the trick goes on
+
+_TABLE, _VOIDS, _TAKEN, _OPEN, _HANDS = 1, 2, 3, 4, 5  # words
+PHASE, MOVER, LEADER, PLACED = (0, 0, 3), (0, 3, 3), (0, 6, 3), (0, 9, 3)  # while dealing, the mover is dealt to
+LED_SUIT, BEST_CARD, WINNER, DEALT = (0, 12, 2), (0, 14, 6), (0, 20, 3), (0, 23, 6)  # of the trick so far; dealt cards
+TRICKS_PLAYED = (0, 29, 5)
+
+GameClass = TypeVar("GameClass", bound=type)
+_classes: set[type] = set()
+
+
+@optional
+def pack(game, world):
+    """All cards there are, a set."""
+    cards = uint64(0)
+    for suit in range(num_suits(game)):
+        cards |= suit_cards(game, suit)
+    return cards
+
+
+@optional
+def face_up(game, world):
+    """The cards that lie open and are in nobody's hand, a set; those on the table are not among them."""
+    return uint64(0)
+
+
+@optional
+def trumps(game, world):
+    """The set of cards that are trumps."""
+    return uint64(0)
+
+
+@optional
+def playable(game, world):
+    """The cards the mover may play, a set: those that follow suit, or all if there are none."""
+    return following_or_all(game, world)
+
+
+@optional
+def first_bid(game):
+    """The action that is a bid of 0."""
+    return 0
+
+
+def trick_taking(game_class: GameClass) -> GameClass:
+    """Class decorator of a trick-taking game: the rules that are the same in all of them."""
+    _classes.add(game_class)
+    for rule in (player, legal, chance, pick, deal):
+        implements(game_class)(rule)
+    return game_class
+
+
+def is_trick_taking(game) -> bool:
+    """Whether a game's worlds begin with the words described above."""
+    return type(game) in _classes
+
+
+# Where things are -----------------------------------------------------------------------------------------------
+
+
+@jitable
+def first_own_word(game):
+    return _HANDS + 2 * num_players(game)
+
+
+@jitable
+def hand(game, world, seat):
+    """The cards that a seat holds, a set."""
+    return world[_HANDS + seat]
+
+
+@jitable
+def set_hand(game, world, seat, cards):
+    world[_HANDS + seat] = cards
+
+
+@jitable
+def played(game, world, seat):
+    """The cards that a seat has played, a set."""
+    return world[_HANDS + num_players(game) + seat]
+
+
+@jitable
+def table(world):
+    """The cards on the table, a set; those of the last trick while nothing has been led."""
+    return world[_TABLE]
+
+
+@jitable
+def taken(world, seat):
+    """How many tricks a seat has taken."""
+    return get(world, (_TAKEN, 8 * seat, 8))
+
+
+@jitable
+def is_void(world, seat, suit):
+    """Whether a seat has shown that it holds no card of a suit."""
+    return bits.has(world[_VOIDS], 4 * seat + suit)
+
+
+@jitable
+def show_void(world, seat, suit):
+    world[_VOIDS] |= bits.bit(4 * seat + suit)
+
+
+@jitable
+def offer(world, numbers):
+    """Say what is open to the mover or to chance, before play: outcomes, cards or bids, a set."""
+    world[_OPEN] = numbers
+
+
+# What happens ---------------------------------------------------------------------------------------------------
+
+
+@jitable
+def start_deal(world, cards):
+    """From now on these cards are dealt, seat 0 first."""
+    enter(world, DEAL, 0)
+    offer(world, cards)
+
+
+@jitable
+def deal_card(game, world, card):
+    """Deal a card to the seat whose turn it is; how many have been dealt with it."""
+    seat = get(world, MOVER)
+    world[_HANDS + seat] |= bits.bit(card)
+    world[_OPEN] ^= bits.bit(card)
+    dealt = get(world, DEALT) + 1
+    put(world, DEALT, dealt)
+    put(world, MOVER, seat + 1 if seat + 1 < num_players(game) else 0)
+    return dealt
+
+
+@jitable
+def enter(world, phase, mover):
+    """Begin a phase."""
+    put(world, PHASE, phase)
+    put(world, MOVER, mover)
+
+
+@jitable
+def start_play(world, leader):
+    enter(world, PLAY, leader)
+    offer(world, uint64(0))
+
+
+@jitable
+def can_follow(game, world):
+    """The mover's cards that follow suit: none if it leads or has none."""
+    if get(world, PLACED) == 0:
+        return uint64(0)
+    return hand(game, world, get(world, MOVER)) & suit_cards(game, get(world, LED_SUIT))
+
+
+@jitable
+def following_or_all(game, world):
+    """The mover's cards that follow suit, or all of them if there are none."""
+    following = can_follow(game, world)
+    return following if following != uint64(0) else hand(game, world, get(world, MOVER))
+
+
+@jitable
+def beats(trump_cards, led_cards, card, best):
+    """Whether a card beats the best one of the trick so far."""
+    if bits.has(trump_cards, best):
+        return bits.has(trump_cards, card) and card > best
+    return bits.has(trump_cards, card) or (bits.has(led_cards, card) and card > best)
+
+
+@jitable
+def play_card(game, world, card):
+    """The mover plays a card; the seat that takes the trick with it, or NONE. The last trick ends the game."""
+    state, seats = world[0], num_players(game)  # word 0 is written once, at the end: memory is what playouts wait for
+    seat, placed = _read(state, MOVER), _read(state, PLACED)
+    if placed == 0:
+        state = _written(state, LED_SUIT, suit_of(game, card))
+        state = _written(state, LEADER, seat)
+        wins = True
+        world[_TABLE] = bits.bit(card)
+    else:
+        led = _read(state, LED_SUIT)
+        led_cards = suit_cards(game, led)
+        if not bits.has(led_cards, card):
+            show_void(world, seat, led)
+        wins = beats(trumps(game, world), led_cards, card, _read(state, BEST_CARD))
+        world[_TABLE] |= bits.bit(card)
+    if wins:
+        state = _written(_written(state, BEST_CARD, card), WINNER, seat)
+    world[_HANDS + seat] ^= bits.bit(card)
+    world[_HANDS + seats + seat] |= bits.bit(card)
+    winner = NONE
+    if placed + 1 < seats:
+        state = _written(state, PLACED, placed + 1)
+        state = _written(state, MOVER, seat + 1 if seat + 1 < seats else 0)
+    else:
+        winner = _read(state, WINNER)
+        world[_TAKEN] += bits.bit(8 * winner)
+        state = _written(state, TRICKS_PLAYED, _read(state, TRICKS_PLAYED) + 1)
+        state = _written(_written(state, PLACED, 0), MOVER, winner)
+        if hand(game, world, winner) == uint64(0):
+            state = _written(state, PHASE, OVER)
+    world[0] = state
+    return winner
+
+
+@jitable
+def _read(word, field):
+    return int64((word >> uint64(field[1])) & bits.first_bits(field[2]))
+
+
+@jitable
+def _written(word, field, number):
+    return (word & ~(bits.first_bits(field[2]) << uint64(field[1]))) | uint64(number) << uint64(field[1])
+
+
+# The rules that are the same in all these games --------------------------------------------------------------------
+
+
+@jitable
+def _choices(game, world):
+    """What is open to the mover, or to chance: a set of numbers, and the action that number 0 stands for."""
+    phase, first = get(world, PHASE), 0
+    if phase == PLAY:
+        return playable(game, world), first
+    if phase == BID:
+        first = first_bid(game)
+    return world[_OPEN], first
+
+
+def player(game, world):
+    phase = get(world, PHASE)
+    if phase <= DEAL:
+        return CHANCE
+    return TERMINAL if phase == OVER else get(world, MOVER)
+
+
+def legal(game, world, out):
+    numbers, first = _choices(game, world)
+    n = bits.members(numbers, out)
+    for i in range(n):
+        out[i] += first
+    return n
+
+
+def chance(game, world, out, odds):
+    n = bits.members(world[_OPEN], out)
+    odds[:n] = 1.0 / n
+    return n
+
+
+def pick(game, world, random, out):
+    numbers, first = _choices(game, world)
+    return first + bits.nth(numbers, below(random, bits.count(numbers)))
+
+
+def deal(game, world, random, out, odds):
+    return bits.nth(world[_OPEN], below(random, bits.count(world[_OPEN])))

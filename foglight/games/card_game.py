@@ -1,0 +1,143 @@
+"""The card game of the EPIMC paper [Arjonilla2024, section V.A]: two seats, tricks without trumps, six cards unseen.
+
+22 cards of a pack of 52 are in play, and all know which; each seat is dealt 8 and 6 stay hidden. Seat 0 leads first.
+The paper lets a seat win that takes at least half of the 8 tricks, which both do at 4 to 4; here more than half pays
+1 and less than half -1, and 4 to 4 pays 0. `pack` says which 22 cards: each number is a fixed random choice.
+
+world   as `foglight.cards.tricks` says; own word 0: the set of the 22 cards
+action  the card, counted suit by suit (2c 3c ... As, the suits c d h s); chance: the card dealt, to both in turn
+observe one's own cards as they are dealt, every card played
+"""
+
+from typing import Annotated, NamedTuple
+
+from numpy import int64, uint64
+
+from foglight import bits
+from foglight.bits import get
+from foglight.cards import codes, showing, tricks
+from foglight.cards.codes import seen
+from foglight.cards.deck import block, card_names, cards_text
+from foglight.cards.tricks import PHASE, PLAY, taken
+from foglight.compile import implements
+from foglight.names import Between
+from foglight.randomness import fold
+from foglight.rules import game
+
+_CARDS, _SUITS, _RANKS = 52, 4, 13
+_IN_PLAY, _TO_EACH = 22, 8
+_OWN = 9
+
+
+@game
+@tricks.trick_taking
+class CardGame(NamedTuple):
+    pack: Annotated[int, Between(0, 999999)] = 0
+
+
+@implements(CardGame)
+def num_players(game):
+    return 2
+
+
+@implements(CardGame)
+def num_words(game):
+    return _OWN + 1
+
+
+@implements(CardGame)
+def num_actions(game):
+    return _CARDS
+
+
+@implements(CardGame)
+def max_legal(game):
+    return _IN_PLAY
+
+
+@implements(CardGame)
+def num_suits(game):
+    return _SUITS
+
+
+@implements(CardGame)
+def suit_of(game, card):
+    return card // _RANKS
+
+
+@implements(CardGame)
+def suit_cards(game, suit):
+    return block(_RANKS, suit)
+
+
+@implements(CardGame)
+def suit_letters(game):
+    return "cdhs"
+
+
+@implements(CardGame)
+def pack(game, world):
+    return world[_OWN]
+
+
+@implements(CardGame)
+def begin(game, world):
+    world[_OWN] = bits.first_bits(_CARDS)
+    for size in range(_CARDS, _IN_PLAY, -1):
+        out = bits.nth(world[_OWN], int64(uint64(fold(game.pack, size)) % uint64(size)))
+        world[_OWN] ^= bits.bit(out)
+    tricks.start_deal(world, world[_OWN])
+
+
+@implements(CardGame)
+def step(game, world, action):
+    if get(world, PHASE) == PLAY:
+        tricks.play_card(game, world, action)
+    elif tricks.deal_card(game, world, action) == 2 * _TO_EACH:
+        tricks.start_play(world, 0)
+
+
+@implements(CardGame)
+def observe(game, before, action, after, viewer):
+    if get(before, PHASE) == PLAY:
+        return seen(codes.PLAYS, get(before, tricks.MOVER), action)
+    return codes.seen_deal(before, action, viewer)
+
+
+@implements(CardGame)
+def returns(game, world, out):
+    first, second = taken(world, 0), taken(world, 1)
+    out[0] = 0.0 if first == second else (1.0 if first > second else -1.0)
+    out[1] = -out[0]
+
+
+# For people -----------------------------------------------------------------------------------------------------
+
+
+@implements(CardGame)
+def title(game):
+    return "two seats, eight tricks, six of 22 cards hidden"
+
+
+@implements(CardGame)
+def action_names(game, world, action):
+    return card_names(game, action) if get(world, PHASE) == PLAY else showing.deal_names(game, action)
+
+
+def _in_play(game, world):
+    return f"in play: {cards_text(game, world[_OWN])}"
+
+
+@implements(CardGame)
+def board(game, world):
+    return showing.board_text(game, world, _in_play(game, world))
+
+
+@implements(CardGame)
+def view(game, world, seat):
+    return showing.view_text(game, world, seat, _in_play(game, world))
+
+
+@implements(CardGame)
+def observation_text(game, before, action, after, viewer):
+    return showing.seen_text(game, observe(game, before, action, after, viewer), viewer)

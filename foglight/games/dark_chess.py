@@ -1,0 +1,277 @@
+"""Dark chess: you see your own pieces and the squares they can move to; whoever takes the king wins.
+
+The rules are those of OpenSpiel's `dark_chess`, whose boards have 4x4 and 8x8 squares. No move is forbidden because the
+king could be taken. A draw is a hundred plies without capture or pawn move, a position that comes for the third time,
+or having no move. The third time is not announced, so that belief sets may leave it out (`repetition=ignore`): a world
+is then 5 words instead of 55. Castling, double steps and en passant are for 8x8 only; pawns become queen, rook, bishop
+or knight on every size. OpenSpiel has no start for the sizes between; ours are Gardner's for 5x5, that of Los Alamos
+chess for 6x6, and the full board's without one bishop for 7x7.
+
+seats   0 black, 1 white, which moves first
+world   words 0-4: the position (`foglight/chess/board.py`), the free bits of word 4: 0 while the game goes on,
+        1 + winner, or 3 for a draw; words 5-54, with repetition=draw only: the history (`foglight/chess/repetition.py`)
+action  the move as the mover sees it (`foglight/chess/moves.py`), OpenSpiel's numbers on every size
+observe a hash of the squares seen and what stands there, side to move, own castling rights, the en passant square if
+        an own pawn could take there, the clock and the number of the move; for the mover, of its action too;
+        public are the clock and what was taken, where
+
+There is an en passant square only where a pawn can take. Like OpenSpiel, we show it to the side that went two steps as
+well if a pawn of its own stands as if it could take there. OpenSpiel's string gives away more: for a square on the a or
+h file, a pawn at the other end of the board counts too (`tests/test_lockstep_dark_chess.py`). Ours does not.
+"""
+
+import functools
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from numpy import int64, uint64
+
+from foglight.bits import count, get, lowest
+from foglight.chess import attacks, moves, notation
+from foglight.chess.board import (
+    CASTLING,
+    CLOCK,
+    CLOCK_LIMIT,
+    EN_PASSANT,
+    FREE_BITS,
+    KING,
+    PAWN,
+    PLIES,
+    STATE,
+    TURN,
+    WHITE,
+    WORDS,
+    kind_at,
+    of_kind,
+    pieces_of,
+)
+from foglight.chess.repetition import HISTORY_WORDS, remember
+from foglight.compile import compiled_twin, implements, jitable, kernel
+from foglight.names import Between, OneOf
+from foglight.randomness import fold
+from foglight.rules import PUBLIC, TERMINAL, game
+
+_FEN = {
+    4: "r1kr/pppp/PPPP/R1KR w - - 0 1",
+    5: "rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 1",
+    6: "rnqknr/pppppp/6/6/PPPPPP/RNQKNR w - - 0 1",
+    7: "rnbqknr/ppppppp/7/7/7/PPPPPPP/RNBQKNR w - - 0 1",
+    8: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+}
+_START = np.array([notation.read_fen(_FEN[size])[1] if size in _FEN else [0] * WORDS for size in range(9)], np.uint64)
+_DRAW, _DRAWN = 0, 3  # the parameter, and the result
+_OWN_RIGHTS = np.array([0b1100, 0b0011], np.uint64) << np.uint64(CASTLING[1])  # by seat
+_NAMES = ("black", "white")
+
+
+def _most_moves(size: int) -> int:
+    """A bound: every piece where it has most moves, every pawn a queen or about to promote, castling to both sides."""
+    straight = 2 * (size - 1)
+    diagonal = 2 * (size - 1) - (size % 2 == 0)
+    queen = straight + diagonal
+    most = {"p": max(queen, 12), "q": queen, "r": straight, "b": diagonal, "n": 8, "k": 8}
+    return 2 + sum(most[letter] for letter in _FEN[size].split()[0] if letter in most)
+
+
+_MOST_MOVES = np.array([_most_moves(size) if size in _FEN else 0 for size in range(9)], np.int64)
+
+
+@game
+class DarkChess(NamedTuple):
+    size: Annotated[int, Between(4, 8)] = 8
+    repetition: Annotated[int, OneOf("draw", "ignore")] = _DRAW
+
+
+@implements(DarkChess)
+def num_players(game):
+    return 2
+
+
+@implements(DarkChess)
+def num_words(game):
+    return WORDS + HISTORY_WORDS if game.repetition == _DRAW else WORDS
+
+
+@implements(DarkChess)
+def num_actions(game):
+    return moves.NUM_MOVES
+
+
+@implements(DarkChess)
+def max_legal(game):
+    return int64(_MOST_MOVES[game.size])
+
+
+@implements(DarkChess)
+def begin(game, world):
+    for i in range(WORDS):
+        world[i] = _START[game.size, i]
+    if game.repetition == _DRAW:
+        remember(world, world[WORDS:], 0)
+
+
+@implements(DarkChess)
+def player(game, world):
+    return TERMINAL if world[STATE] >> uint64(FREE_BITS) != uint64(0) else get(world, TURN)
+
+
+@implements(DarkChess)
+def legal(game, world, out):
+    return moves.write_moves(game.size, world, out)
+
+
+@implements(DarkChess)
+def pick(game, world, random, out):
+    return moves.random_move(game.size, world, random, out)
+
+
+@implements(DarkChess)
+def step(game, world, action):
+    seat, clock = get(world, TURN), get(world, CLOCK)
+    taken, _ = moves.play(game.size, world, action)
+    result = 0
+    if game.repetition == _DRAW and remember(world, world[WORDS:], clock) >= 2:
+        result = _DRAWN
+    if taken == KING:
+        result = 1 + seat
+    elif get(world, CLOCK) >= CLOCK_LIMIT or not moves.has_move(game.size, world):
+        result = _DRAWN
+    world[STATE] |= uint64(result) << uint64(FREE_BITS)
+
+
+@implements(DarkChess)
+def returns(game, world, out):
+    result = int64(world[STATE] >> uint64(FREE_BITS))
+    out[0] = out[1] = 0.0
+    if result != _DRAWN:
+        out[result - 1] = 1.0
+        out[2 - result] = -1.0
+
+
+# What is seen ---------------------------------------------------------------------------------------------------
+
+
+@jitable
+def _beside_en_passant(world, seat):
+    """The en passant square, if a pawn of the seat could take there, as a set."""
+    return attacks.en_passant(world) & attacks.pawn_attacks(pieces_of(world, seat) & of_kind(world, PAWN), seat)
+
+
+@jitable
+def _sight(size, world, seat):
+    """The squares that a seat sees."""
+    passed = _beside_en_passant(world, seat)
+    pawn = passed >> uint64(8) if seat == WHITE else passed << uint64(8)
+    return pieces_of(world, seat) | attacks.targets(size, world, seat) | pawn
+
+
+@jitable
+def _facts(world, seat):
+    """What a seat knows beside the board, as the state's word with all else 0."""
+    everyone = uint64(1 << TURN[1] | 0b1111111 << CLOCK[1] | 0xFFFFF << PLIES[1])
+    passed = uint64(get(world, EN_PASSANT)) if _beside_en_passant(world, seat) != uint64(0) else uint64(0)
+    return world[STATE] & (everyone | _OWN_RIGHTS[seat]) | passed << uint64(EN_PASSANT[1])
+
+
+@jitable
+def _seen_code(game, before, action, after, viewer):
+    if viewer == PUBLIC:
+        victim = 1 - get(before, TURN)
+        taken = pieces_of(before, victim) & ~pieces_of(after, victim)
+        what = 0
+        if taken != uint64(0):
+            square = lowest(taken)
+            what = 64 * kind_at(before, square) + square
+        return 1 + 512 * get(after, CLOCK) + what
+    sight = _sight(game.size, after, viewer)
+    key = fold(fold(0, sight), _facts(after, viewer))
+    for i in range(STATE):
+        key = fold(key, after[i] & sight)
+    if viewer == get(before, TURN):
+        key = fold(key, action)
+    return max(int64(uint64(key) >> uint64(1)), 1)
+
+
+@kernel
+def _compiled_code(game, before, action, after, viewer):
+    return _seen_code(game, before, action, after, viewer)
+
+
+def _code(game, before, action, after, viewer):
+    """`_seen_code`, compiled even where Python calls it: a game's text asks for it at every ply of the past."""
+    return int(_compiled_code(game, before, action, after, viewer))
+
+
+compiled_twin(_code)(_seen_code)
+
+
+@implements(DarkChess)
+def observe(game, before, action, after, viewer):
+    return _code(game, before, action, after, viewer)
+
+
+@kernel
+def _compiled_sight(size, world, seat):
+    return _sight(size, world, seat)
+
+
+# For people -----------------------------------------------------------------------------------------------------
+
+
+@implements(DarkChess)
+def title(game):
+    return "chess; you see only where your pieces can go, and whoever takes the king wins"
+
+
+@implements(DarkChess)
+def action_names(game, world, action):
+    return notation.move_names(game.size, world)[action]
+
+
+@implements(DarkChess)
+def board(game, world):
+    return f"{_drawn(game.size, notation.letters(world))}\n{notation.fen(game.size, world)}"
+
+
+@implements(DarkChess)
+def view(game, world, seat):
+    return f"you are {_NAMES[seat]}\n{_drawn(game.size, _signs(game.size, world, seat))}\n{dark_fen(game, world, seat)}"
+
+
+def _drawn(size: int, signs: list[str]) -> str:
+    lines = [f"{rank + 1:>2} {' '.join(signs[8 * rank : 8 * rank + size])}" for rank in reversed(range(size))]
+    return "\n".join([*lines, "   " + " ".join("abcdefgh"[:size])])
+
+
+def _signs(size: int, world: Any, seat: int) -> list[str]:
+    """What a seat sees on each square, `?` where it does not see."""
+    sight = int(_compiled_sight(size, world, seat))
+    return [letter if sight >> square & 1 else "?" for square, letter in enumerate(notation.letters(world))]
+
+
+def dark_fen(game: Any, world: Any, seat: int) -> str:
+    """All that a seat sees, as a FEN with `?` for squares unseen."""
+    return _dark_fen(game.size, world[:WORDS].tobytes(), seat)
+
+
+@functools.lru_cache(maxsize=4096)
+def _dark_fen(size: int, words: bytes, seat: int) -> str:
+    world = np.frombuffer(words, np.uint64).copy()
+    facts = world.copy()
+    facts[STATE] = _facts(world, seat)
+    return notation.fen(size, facts, _signs(size, world, seat))
+
+
+@implements(DarkChess)
+def observation_text(game, before, action, after, viewer):
+    mover = _NAMES[get(before, TURN)]
+    if viewer == PUBLIC:
+        victim = 1 - get(before, TURN)
+        taken = pieces_of(before, victim) & ~pieces_of(after, victim)
+        if count(taken):
+            square = lowest(taken)
+            return f"{mover} takes {notation.letters(before)[square]} on {notation.square_name(square)}"
+        clock = get(after, CLOCK)
+        return f"{mover} moves" + (f", {clock} plies without capture or pawn move" if clock else " a pawn")
+    did = action_names(game, before, action)[0] if viewer == get(before, TURN) else f"{mover} moves"
+    return f"{did} [{dark_fen(game, after, viewer)}]"

@@ -1,0 +1,328 @@
+"""Hearts: take no hearts and not the queen of spades, or take them all.
+
+The rules are those of OpenSpiel's `hearts`, with its defaults. Chance draws where three cards are passed (left, across,
+right or nowhere) and deals all 52 cards one by one. Seats choose their cards in turn, one by one; all change hands at
+once. The two of clubs leads. Hearts and the queen of spades are not played to the first trick, and hearts are not led
+before one of these cards has been played, unless a seat has nothing else. A heart counts 1 point, the queen 13;
+a seat that takes all 26 gives them to each of the others instead. Payoffs are 26 minus the points.
+
+world   as `foglight.cards.tricks` says; own word 0: the fields below and from bit 8 on 5 bits a seat, its points; own
+        words 1-4: what each seat passes, 6 bits a card in the order chosen, and from bit 18 on how many
+action  the card, counted rank by rank (2c 2d 2h 2s 3c ...); chance: first where cards are passed (0 nowhere, 1 left,
+        2 across, 3 right), then cards
+observe one's own cards as they come, go and are passed on; where cards are passed, if anywhere; every card played. As
+        in OpenSpiel, all passes are laid open when the game is over
+"""
+
+from typing import Annotated, NamedTuple
+
+from numpy import uint64
+
+from foglight import bits
+from foglight.bits import get, put
+from foglight.cards import codes, showing, tricks
+from foglight.cards.codes import seen
+from foglight.cards.deck import card_names, card_text, cards_text, stripe
+from foglight.cards.tricks import DEAL, MOVER, OVER, PASS, PHASE, PLAY, SETUP, enter, hand, played, set_hand
+from foglight.compile import implements, jitable
+from foglight.names import OneOf
+from foglight.rules import NOTHING, PUBLIC, game
+
+_SEATS, _CARDS, _SUITS, _RANKS, _PASSED = 4, 52, 4, 13, 3
+_TWO_OF_CLUBS, _QUEEN_OF_SPADES = 0, 43
+_HEARTS_SUIT = 2
+_HEARTS = uint64(sum(1 << 4 * rank + _HEARTS_SUIT for rank in range(_RANKS)))
+_QUEEN = uint64(1 << _QUEEN_OF_SPADES)
+_ALL_POINTS, _QUEEN_POINTS = 26, 13
+_OWN = 13
+_DIRECTION, _BROKEN = (_OWN, 0, 2), (_OWN, 2, 1)
+_DRAWN, _PASSES, _RECEIVED = codes.FIRST_OWN_KIND, codes.FIRST_OWN_KIND + 1, codes.FIRST_OWN_KIND + 2
+_DIRECTIONS = ("nowhere", "left", "across", "right")
+YES, NO = 0, 1
+
+
+@game
+@tricks.trick_taking
+class Hearts(NamedTuple):
+    passing: Annotated[int, OneOf("yes", "no")] = YES
+
+
+@implements(Hearts)
+def num_players(game):
+    return _SEATS
+
+
+@implements(Hearts)
+def num_words(game):
+    return _OWN + 1 + _SEATS
+
+
+@implements(Hearts)
+def num_actions(game):
+    return _CARDS
+
+
+@implements(Hearts)
+def num_suits(game):
+    return _SUITS
+
+
+@implements(Hearts)
+def suit_of(game, card):
+    return card & 3
+
+
+@implements(Hearts)
+def suit_cards(game, suit):
+    return stripe(_SUITS, _RANKS, suit)
+
+
+@implements(Hearts)
+def suit_letters(game):
+    return "cdhs"
+
+
+@jitable
+def _points(seat):
+    return (_OWN, 8 + 5 * seat, 5)
+
+
+@jitable
+def _chosen(seat):
+    """How many cards a seat has chosen to pass."""
+    return (_OWN + 1 + seat, 18, 2)
+
+
+@jitable
+def _choice(seat, i):
+    return (_OWN + 1 + seat, 6 * i, 6)
+
+
+@jitable
+def passed_by(world, seat):
+    """The cards a seat has chosen to pass, a set."""
+    cards = uint64(0)
+    for i in range(get(world, _chosen(seat))):
+        cards |= bits.bit(get(world, _choice(seat, i)))
+    return cards
+
+
+# The rules ------------------------------------------------------------------------------------------------------
+
+
+@implements(Hearts)
+def begin(game, world):
+    tricks.offer(world, bits.first_bits(4 if game.passing == YES else 1))
+
+
+@implements(Hearts)
+def playable(game, world):
+    following = tricks.can_follow(game, world)
+    if following != uint64(0):
+        return following
+    cards, wanted = hand(game, world, get(world, MOVER)), ~uint64(0)
+    leads, first = get(world, tricks.PLACED) == 0, get(world, tricks.TRICKS_PLAYED) == 0
+    if first and leads:
+        wanted = bits.bit(_TWO_OF_CLUBS)
+    elif first:
+        wanted = ~(_HEARTS | _QUEEN)
+    elif leads and get(world, _BROKEN) == 0:
+        wanted = ~_HEARTS
+    return cards & wanted if cards & wanted != uint64(0) else cards
+
+
+@implements(Hearts)
+def step(game, world, action):
+    if get(world, PHASE) == PLAY:
+        _play(game, world, action)
+    else:
+        _prepare(game, world, action)
+
+
+@jitable
+def _prepare(game, world, action):
+    """What comes before play: the draw, the deal and the passing."""
+    phase = get(world, PHASE)
+    if phase == PASS:
+        _pass(game, world, action)
+    elif phase == SETUP:
+        put(world, _DIRECTION, action)
+        tricks.start_deal(world, bits.first_bits(_CARDS))
+    elif tricks.deal_card(game, world, action) == _CARDS:
+        if get(world, _DIRECTION) == 0:
+            _start_play(game, world)
+        else:
+            _start_pass(game, world, 0)
+
+
+@jitable
+def _start_pass(game, world, seat):
+    enter(world, PASS, seat)
+    tricks.offer(world, hand(game, world, seat))
+
+
+@jitable
+def _start_play(game, world):
+    seat = 0
+    while not bits.has(hand(game, world, seat), _TWO_OF_CLUBS):
+        seat += 1
+    tricks.start_play(world, seat)
+
+
+@jitable
+def _pass(game, world, card):
+    seat = get(world, MOVER)
+    chosen = get(world, _chosen(seat))
+    put(world, _choice(seat, chosen), card)
+    put(world, _chosen(seat), chosen + 1)
+    set_hand(game, world, seat, hand(game, world, seat) ^ bits.bit(card))
+    if chosen + 1 < _PASSED or seat + 1 < _SEATS:
+        _start_pass(game, world, seat if chosen + 1 < _PASSED else seat + 1)
+        return
+    for giver in range(_SEATS):
+        receiver = (giver + get(world, _DIRECTION)) & 3
+        set_hand(game, world, receiver, hand(game, world, receiver) | passed_by(world, giver))
+    _start_play(game, world)
+
+
+@jitable
+def _play(game, world, card):
+    seat, leads = get(world, MOVER), get(world, tricks.PLACED) == 0
+    if bits.has(_HEARTS, card) and leads and get(world, _BROKEN) == 0:
+        for suit in range(_SUITS):
+            if suit != _HEARTS_SUIT:
+                tricks.show_void(world, seat, suit)  # hearts not broken are led by a seat that has nothing else
+    if bits.has(_HEARTS | _QUEEN, card):
+        put(world, _BROKEN, 1)
+    winner = tricks.play_card(game, world, card)
+    if winner != tricks.NONE:
+        put(world, _points(winner), get(world, _points(winner)) + _worth(tricks.table(world)))
+
+
+@jitable
+def _worth(cards):
+    """The points of a set of cards."""
+    return bits.count(cards & _HEARTS) + (_QUEEN_POINTS if cards & _QUEEN != uint64(0) else 0)
+
+
+@implements(Hearts)
+def observe(game, before, action, after, viewer):
+    phase, seat = get(before, PHASE), get(before, MOVER)
+    if phase == PLAY:
+        return seen(codes.PLAYS, seat, action) | _all_passes(game, after) << codes.EXTRA
+    if phase == DEAL:
+        return codes.seen_deal(before, action, viewer)
+    if phase == SETUP:
+        return seen(_DRAWN, 0, action) if action != 0 else NOTHING
+    own = seen(_PASSES, seat, action) if viewer == seat else NOTHING
+    if get(after, PHASE) == PASS:
+        return own
+    if viewer == PUBLIC:
+        return seen(_RECEIVED, 0, 0)
+    received = _packed(passed_by(after, (viewer - get(after, _DIRECTION)) & 3))
+    return (own if viewer == seat else seen(_RECEIVED, 0, 0)) | received << codes.EXTRA
+
+
+@jitable
+def _packed(cards):
+    """Three cards in 18 bits, ascending."""
+    code = 0
+    for i in range(_PASSED):
+        code |= bits.lowest(cards) << 6 * i
+        cards = bits.without_lowest(cards)
+    return code
+
+
+@jitable
+def _all_passes(game, world):
+    """All that was passed, once the game is over: for each card its place among the 13 that the receiver played."""
+    if get(world, PHASE) != OVER or get(world, _DIRECTION) == 0:
+        return 0
+    code = 0
+    for seat in range(_SEATS):
+        receiver = (seat + get(world, _DIRECTION)) & 3
+        for i in range(_PASSED):
+            lower = bits.first_bits(get(world, _choice(seat, i))) & played(game, world, receiver)
+            code = code << 4 | bits.count(lower)
+    return code
+
+
+@implements(Hearts)
+def returns(game, world, out):
+    moon = False
+    for seat in range(_SEATS):
+        moon |= get(world, _points(seat)) == _ALL_POINTS
+    for seat in range(_SEATS):
+        points = get(world, _points(seat))
+        out[seat] = points if moon else _ALL_POINTS - points  # after a moon, 26 for the shooter and 0 for the others
+
+
+# For people -----------------------------------------------------------------------------------------------------
+
+
+@implements(Hearts)
+def title(game):
+    return "avoid hearts and the queen of spades, or take them all; four seats, passing"
+
+
+@implements(Hearts)
+def action_names(game, world, action):
+    phase = get(world, PHASE)
+    if phase == SETUP:
+        return (f"pass {_DIRECTIONS[action]}", _DIRECTIONS[action])
+    if phase == DEAL:
+        return showing.deal_names(game, action)
+    names = card_names(game, action)
+    return (f"pass {names[0]}", *names) if phase == PASS else names
+
+
+def _situation(world):
+    direction = get(world, _DIRECTION)  # nobody is told that nothing is passed
+    where = f"passing {_DIRECTIONS[direction]}, " if direction else ""
+    return where + showing.by_seat("points", (get(world, _points(seat)) for seat in range(_SEATS)))
+
+
+@implements(Hearts)
+def board(game, world):
+    passes = [
+        f"seat {seat} passes {cards_text(game, passed_by(world, seat))}"
+        for seat in range(_SEATS)
+        if get(world, _chosen(seat))
+    ]
+    return showing.board_text(game, world, _situation(world), *passes)
+
+
+@implements(Hearts)
+def view(game, world, seat):
+    lines = [_situation(world)]
+    if get(world, _chosen(seat)):
+        lines.append(f"you pass {cards_text(game, passed_by(world, seat))}")
+    if get(world, PHASE) >= PLAY and get(world, _DIRECTION):
+        giver = (seat - get(world, _DIRECTION)) & 3
+        lines.append(f"you get {cards_text(game, passed_by(world, giver))} from seat {giver}")
+    return showing.view_text(game, world, seat, *lines)
+
+
+@implements(Hearts)
+def observation_text(game, before, action, after, viewer):
+    observation = observe(game, before, action, after, viewer)
+    kind = codes.kind_of(observation)
+    if kind == _DRAWN:
+        return f"passing {_DIRECTIONS[action]}"
+    if kind == codes.PLAYS and get(after, PHASE) == OVER and get(after, _DIRECTION):
+        passes = "; ".join(_pass_text(game, after, seat) for seat in range(_SEATS))
+        return f"{showing.seen_text(game, observation, viewer)}; passed were: {passes}"
+    if kind not in (_PASSES, _RECEIVED):
+        return showing.seen_text(game, observation, viewer)
+    said = [f"you pass {card_text(game, action)}"] if kind == _PASSES else []
+    if get(after, PHASE) == PLAY:
+        got = "all have passed"
+        if viewer != PUBLIC:
+            got = f"you receive {cards_text(game, passed_by(after, (viewer - get(after, _DIRECTION)) & 3))}"
+        said.append(got)
+    return " and ".join(said)
+
+
+def _pass_text(game, world, seat):
+    cards = " ".join(card_text(game, get(world, _choice(seat, i))) for i in range(_PASSED))
+    return f"seat {seat} {cards}"

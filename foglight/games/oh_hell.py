@@ -1,0 +1,282 @@
+"""Oh Hell: say how many tricks you will take, and take exactly that many.
+
+The rules are those of OpenSpiel's `oh_hell`: chance draws the number of tricks (if it is not given) and the dealer,
+deals the cards one by one from seat 0 on, and turns one more, whose suit is trumps. From the dealer's left each seat
+bids; the dealer's bid may not make the bids add up to the number of tricks. Each trick pays `points_per_trick`, an
+exact bid 10 more. With `off_bid_penalty`, a wrong bid instead costs `points_per_trick` for each trick it is off.
+
+world   as `foglight.cards.tricks` says; own word 0: the fields below, and from bit 20 on 5 bits a seat, its bid plus
+        one; own word 1: the set of trumps
+action  the card, counted rank by rank (2c 2d 2s 2h 3c ...), or the number of cards plus the bid; chance: first the
+        number of tricks, then the dealer, then cards
+observe one's own cards as they are dealt; who else is dealt a card; all that follows, and the draws before it
+"""
+
+from typing import Annotated, NamedTuple
+
+from numpy import int64, uint64
+
+from foglight import bits
+from foglight.bits import get, put
+from foglight.cards import codes, showing, tricks
+from foglight.cards.codes import seen
+from foglight.cards.deck import card_names, card_text, stripe
+from foglight.cards.tricks import BID, DEAL, MOVER, PHASE, PLAY, SETUP, enter, first_own_word, taken
+from foglight.compile import implements, jitable
+from foglight.names import BadInput, Between, OneOf
+from foglight.rules import game
+
+_EXACT = 10  # points for an exact bid
+_TRICKS_DRAWN, _DEALER_DRAWN = codes.FIRST_OWN_KIND, codes.FIRST_OWN_KIND + 1
+
+
+@game
+@tricks.trick_taking
+class OhHell(NamedTuple):
+    players: Annotated[int, Between(3, 7)] = 3
+    suits: Annotated[int, Between(1, 4)] = 4
+    ranks: Annotated[int, Between(2, 13)] = 13
+    tricks: Annotated[int, Between(0, 17)] = 0  # 0: drawn by chance
+    off_bid_penalty: Annotated[int, OneOf("no", "yes")] = 0
+    points_per_trick: Annotated[int, Between(0, 100)] = 1
+
+
+@implements(OhHell)
+def check(game):
+    cards, wanted = game.suits * game.ranks, game.players * max(game.tricks, 1) + 1
+    if wanted > cards:
+        most = _most_tricks(game)
+        advice = f"give at most tricks={most}" if most > 0 else "give more suits or ranks, or fewer players"
+        raise BadInput(
+            f"oh_hell: {game.players} players, {max(game.tricks, 1)} tricks and the card turned need {wanted} cards, "
+            f"{game.suits} suits of {game.ranks} have {cards}; {advice}"
+        )
+
+
+@implements(OhHell)
+def num_players(game):
+    return game.players
+
+
+@implements(OhHell)
+def num_words(game):
+    return first_own_word(game) + 2
+
+
+@jitable
+def _num_cards(game):
+    return game.suits * game.ranks
+
+
+@jitable
+def _most_tricks(game):
+    return (_num_cards(game) - 1) // game.players
+
+
+@implements(OhHell)
+def num_actions(game):
+    return _num_cards(game) + _most_tricks(game) + 1
+
+
+@implements(OhHell)
+def max_legal(game):
+    return _num_cards(game)
+
+
+@implements(OhHell)
+def first_bid(game):
+    return _num_cards(game)
+
+
+@implements(OhHell)
+def num_suits(game):
+    return game.suits
+
+
+@implements(OhHell)
+def suit_of(game, card):
+    return int64(uint64(card) % uint64(game.suits))  # unsigned is faster
+
+
+@implements(OhHell)
+def suit_cards(game, suit):
+    return stripe(game.suits, game.ranks, suit)
+
+
+@implements(OhHell)
+def trumps(game, world):
+    return world[first_own_word(game) + 1]
+
+
+@implements(OhHell)
+def face_up(game, world):
+    return bits.bit(get(world, _turned(game))) if get(world, PHASE) > DEAL else uint64(0)
+
+
+# Fields of the own word 0 ---------------------------------------------------------------------------------------
+
+
+@jitable
+def _tricks(game):
+    return (first_own_word(game), 0, 5)
+
+
+@jitable
+def _dealer(game):
+    return (first_own_word(game), 5, 3)
+
+
+@jitable
+def _turned(game):
+    return (first_own_word(game), 8, 6)
+
+
+@jitable
+def _bid(game, seat):
+    """The bid plus one, 0 before it is made."""
+    return (first_own_word(game), 20 + 5 * seat, 5)
+
+
+# The rules ------------------------------------------------------------------------------------------------------
+
+
+@implements(OhHell)
+def begin(game, world):
+    if game.tricks != 0:
+        tricks.offer(world, bits.bit(game.tricks))
+    else:
+        tricks.offer(world, bits.first_bits(_most_tricks(game) + 1) ^ bits.bit(0))
+
+
+@implements(OhHell)
+def step(game, world, action):
+    if get(world, PHASE) == PLAY:
+        tricks.play_card(game, world, action)
+    else:
+        _prepare(game, world, action)
+
+
+@jitable
+def _prepare(game, world, action):
+    """What comes before play: the draws, the deal and the bids."""
+    phase, seat = get(world, PHASE), get(world, MOVER)
+    if phase == BID:
+        put(world, _bid(game, seat), action - _num_cards(game) + 1)
+        _next_bid(game, world, seat)
+    elif phase == DEAL and not _all_dealt(game, world):
+        tricks.deal_card(game, world, action)
+    elif phase == DEAL:
+        put(world, _turned(game), action)
+        world[first_own_word(game) + 1] = suit_cards(game, suit_of(game, action))
+        enter(world, BID, 0)
+        _next_bid(game, world, get(world, _dealer(game)))
+    elif get(world, _tricks(game)) == 0:
+        put(world, _tricks(game), action)
+        tricks.offer(world, bits.first_bits(game.players))
+    else:
+        put(world, _dealer(game), action)
+        tricks.start_deal(world, bits.first_bits(_num_cards(game)))
+
+
+@jitable
+def _next_bid(game, world, after):
+    """The seat after this one bids; the dealer bids last, and may not make the bids add up."""
+    dealer, most = get(world, _dealer(game)), get(world, _tricks(game))
+    seat = after + 1 if after + 1 < game.players else 0
+    if after == dealer and get(world, _bid(game, after)) != 0:
+        tricks.start_play(world, seat)
+        return
+    left = most
+    for other in range(game.players):
+        left -= max(get(world, _bid(game, other)) - 1, 0)
+    forbidden = bits.bit(left) if seat == dealer and left >= 0 else uint64(0)
+    tricks.offer(world, bits.first_bits(most + 1) & ~forbidden)
+    enter(world, BID, seat)
+
+
+@jitable
+def _all_dealt(game, world):
+    return get(world, tricks.DEALT) == get(world, _tricks(game)) * game.players
+
+
+@implements(OhHell)
+def observe(game, before, action, after, viewer):
+    phase, seat = get(before, PHASE), get(before, MOVER)
+    if phase == PLAY:
+        return seen(codes.PLAYS, seat, action)
+    if phase == BID:
+        return seen(codes.BIDS, seat, action - _num_cards(game))
+    if phase == SETUP:
+        return seen(_TRICKS_DRAWN if get(before, _tricks(game)) == 0 else _DEALER_DRAWN, 0, action)
+    if _all_dealt(game, before):
+        return seen(codes.TURNED, 0, action)
+    return seen(codes.DEALT_TO_ME, seat, action) if viewer == seat else seen(codes.DEALT_TO, seat, 0)
+
+
+@implements(OhHell)
+def returns(game, world, out):
+    for seat in range(game.players):
+        out[seat] = score(game, get(world, _bid(game, seat)) - 1, taken(world, seat))
+
+
+@jitable
+def score(game, bid, won):
+    """What a seat gets for its bid and the tricks it has won."""
+    if won == bid:
+        return _EXACT + game.points_per_trick * won
+    return -game.points_per_trick * abs(won - bid) if game.off_bid_penalty == 1 else game.points_per_trick * won
+
+
+# For people -----------------------------------------------------------------------------------------------------
+
+
+@implements(OhHell)
+def title(game):
+    return "bid the tricks you will take, then take exactly that many; 3 to 7 seats"
+
+
+@implements(OhHell)
+def action_names(game, world, action):
+    phase = get(world, PHASE)
+    if phase == PLAY:
+        return card_names(game, action)
+    if phase == BID:
+        return showing.bid_names(action - _num_cards(game))
+    if phase == DEAL:
+        return showing.deal_names(game, action)
+    if get(world, _tricks(game)) == 0:
+        return (f"{action} tricks", str(action))
+    return (f"dealer {action}", str(action))
+
+
+def _situation(game, world, viewer):
+    """What all can see beside the cards."""
+    phase = get(world, PHASE)
+    if phase <= DEAL:
+        drawn = get(world, _tricks(game))
+        dealer = f", dealer {showing.who(get(world, _dealer(game)), viewer)}" if phase == DEAL else ""
+        return f"{drawn or 'number of'} tricks{dealer}" + ("" if drawn else " not drawn yet")
+    turned, dealer = card_text(game, get(world, _turned(game))), showing.who(get(world, _dealer(game)), viewer)
+    bids = showing.bids_by_seat(get(world, _bid(game, seat)) - 1 for seat in range(game.players))
+    return f"{get(world, _tricks(game))} tricks, dealer {dealer}, {turned} turned\n{bids}"
+
+
+@implements(OhHell)
+def board(game, world):
+    return showing.board_text(game, world, _situation(game, world, tricks.NONE))
+
+
+@implements(OhHell)
+def view(game, world, seat):
+    return showing.view_text(game, world, seat, _situation(game, world, seat))
+
+
+@implements(OhHell)
+def observation_text(game, before, action, after, viewer):
+    observation = observe(game, before, action, after, viewer)
+    kind = codes.kind_of(observation)
+    if kind == _TRICKS_DRAWN:
+        return f"{action} tricks"
+    if kind == _DEALER_DRAWN:
+        return f"dealer {showing.who(action, viewer)}"
+    return showing.seen_text(game, observation, viewer)

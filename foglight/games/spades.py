@@ -1,0 +1,213 @@
+"""Spades: partners bid how many tricks they will take together; spades are trumps.
+
+The rules are those of OpenSpiel's `spades`, one deal from scores of 0. Seats 0 and 2 play against 1 and 3. Chance deals
+the 52 cards one by one; from seat 0 on each seat bids, partners no more than 13 together. Spades are not led by a seat
+that has anything else; with `breaking=yes` they may be, once one has been played. A side that takes as many tricks as
+it bid gets 10 points for each and 1 for each more, minus 100 if it is 10 or more; otherwise it loses 10 for each trick
+bid. A bid of nil is worth 100 if the seat takes no trick and costs 100 if it does.
+
+OpenSpiel speaks of spades being broken, but never notes that they are; `breaking=no` is what it plays.
+
+world   as `foglight.cards.tricks` says; own word 0: 4 bits a seat, its bid plus one, then whether spades are broken
+action  the card, counted suit by suit (2c 3c ... As, the suits c d h s), or 52 plus the bid; chance: the card dealt
+observe one's own cards as they are dealt, every bid and every card played
+"""
+
+from typing import Annotated, NamedTuple
+
+from numpy import uint64
+
+from foglight import bits
+from foglight.bits import get, put
+from foglight.cards import codes, showing, tricks
+from foglight.cards.codes import seen
+from foglight.cards.deck import block, card_names
+from foglight.cards.tricks import BID, DEAL, MOVER, PHASE, PLAY, enter, taken
+from foglight.compile import implements, jitable
+from foglight.names import OneOf
+from foglight.rules import game
+
+_SEATS, _CARDS, _SUITS, _RANKS = 4, 52, 4, 13
+_SPADES = uint64(((1 << 13) - 1) << 39)
+_SPADES_SUIT = 3
+_OWN = 13
+_BROKEN = (_OWN, 16, 1)
+NO, YES = 0, 1
+
+
+@game
+@tricks.trick_taking
+class Spades(NamedTuple):
+    breaking: Annotated[int, OneOf("no", "yes")] = NO
+
+
+@implements(Spades)
+def num_players(game):
+    return _SEATS
+
+
+@implements(Spades)
+def num_words(game):
+    return _OWN + 1
+
+
+@implements(Spades)
+def num_actions(game):
+    return _CARDS + _RANKS + 1
+
+
+@implements(Spades)
+def max_legal(game):
+    return _CARDS
+
+
+@implements(Spades)
+def first_bid(game):
+    return _CARDS
+
+
+@implements(Spades)
+def num_suits(game):
+    return _SUITS
+
+
+@implements(Spades)
+def suit_of(game, card):
+    return card // _RANKS
+
+
+@implements(Spades)
+def suit_cards(game, suit):
+    return block(_RANKS, suit)
+
+
+@implements(Spades)
+def suit_letters(game):
+    return "cdhs"
+
+
+@implements(Spades)
+def trumps(game, world):
+    return _SPADES
+
+
+@jitable
+def _bid(seat):
+    """The bid plus one, 0 before it is made."""
+    return (_OWN, 4 * seat, 4)
+
+
+@implements(Spades)
+def begin(game, world):
+    tricks.start_deal(world, bits.first_bits(_CARDS))
+
+
+@implements(Spades)
+def playable(game, world):
+    cards = tricks.following_or_all(game, world)
+    if get(world, tricks.PLACED) == 0 and get(world, _BROKEN) == 0 and cards & ~_SPADES != uint64(0):
+        return cards & ~_SPADES
+    return cards
+
+
+@implements(Spades)
+def step(game, world, action):
+    if get(world, PHASE) == PLAY:
+        _play(game, world, action)
+    else:
+        _prepare(game, world, action)
+
+
+@jitable
+def _prepare(game, world, action):
+    """What comes before play: the deal and the bids."""
+    seat = get(world, MOVER)
+    if get(world, PHASE) == DEAL:
+        if tricks.deal_card(game, world, action) == _CARDS:
+            enter(world, BID, 0)
+            tricks.offer(world, bits.first_bits(_RANKS + 1))
+        return
+    put(world, _bid(seat), action - _CARDS + 1)
+    if seat == _SEATS - 1:
+        tricks.start_play(world, 0)
+    else:
+        partner = get(world, _bid((seat + 3) & 3)) - 1  # of the seat that bids next
+        enter(world, BID, seat + 1)
+        tricks.offer(world, bits.first_bits(_RANKS + 1 - max(partner, 0)))
+
+
+@jitable
+def _play(game, world, card):
+    if bits.has(_SPADES, card):
+        if get(world, tricks.PLACED) == 0 and get(world, _BROKEN) == 0:
+            for suit in range(_SPADES_SUIT):
+                tricks.show_void(world, get(world, MOVER), suit)  # it had nothing else to lead
+        put(world, _BROKEN, game.breaking)
+    tricks.play_card(game, world, card)
+
+
+@implements(Spades)
+def observe(game, before, action, after, viewer):
+    phase, seat = get(before, PHASE), get(before, MOVER)
+    if phase == PLAY:
+        return seen(codes.PLAYS, seat, action)
+    if phase == BID:
+        return seen(codes.BIDS, seat, action - _CARDS)
+    return codes.seen_deal(before, action, viewer)
+
+
+@implements(Spades)
+def returns(game, world, out):
+    for side in range(2):
+        first, second = get(world, _bid(side)) - 1, get(world, _bid(side + 2)) - 1
+        out[side] = out[side + 2] = score(first, second, taken(world, side), taken(world, side + 2))
+
+
+@jitable
+def score(first_bid, second_bid, first_won, second_won):
+    """What a side gets for the bids and the tricks won of its two seats."""
+    bid, over = first_bid + second_bid, first_won + second_won - first_bid - second_bid
+    points = -10 * bid if over < 0 else 10 * bid + over - (100 if over >= 10 else 0)
+    if first_bid == 0:
+        points += 100 if first_won == 0 else -100
+    if second_bid == 0:
+        points += 100 if second_won == 0 else -100
+    return points
+
+
+# For people -----------------------------------------------------------------------------------------------------
+
+
+@implements(Spades)
+def title(game):
+    return "two sides bid how many tricks they will take; spades are trumps"
+
+
+@implements(Spades)
+def action_names(game, world, action):
+    phase = get(world, PHASE)
+    if phase == PLAY:
+        return card_names(game, action)
+    if phase == DEAL:
+        return showing.deal_names(game, action)
+    names = showing.bid_names(action - _CARDS)
+    return (*names, "nil") if action == _CARDS else names
+
+
+def _bids(world):
+    return showing.bids_by_seat(get(world, _bid(seat)) - 1 for seat in range(_SEATS))
+
+
+@implements(Spades)
+def board(game, world):
+    return showing.board_text(game, world, _bids(world))
+
+
+@implements(Spades)
+def view(game, world, seat):
+    return showing.view_text(game, world, seat, f"your partner is seat {(seat + 2) & 3}", _bids(world))
+
+
+@implements(Spades)
+def observation_text(game, before, action, after, viewer):
+    return showing.seen_text(game, observe(game, before, action, after, viewer), viewer)
