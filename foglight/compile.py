@@ -88,13 +88,14 @@ def _generic(stub: Function, default: Function | None) -> Function:
     return dispatch
 
 
-def implements(game_class: type) -> Callable[[Function], Function]:
-    """Register the decorated function as `game_class`'s implementation of the rule of the same name."""
+def implements(game_class: type, name: str = "") -> Callable[[Function], Function]:
+    """Register the decorated function as `game_class`'s implementation of the rule of the same, or of that, name."""
 
     def register(function: Function) -> Function:
-        rule = _rules.get(function.__name__)
+        wished = name or function.__name__
+        rule = _rules.get(wished)
         if rule is None:
-            raise TypeError(f"there is no rule '{function.__name__}'; the rules are {', '.join(sorted(_rules))}")
+            raise TypeError(f"there is no rule '{wished}'; the rules are {', '.join(sorted(_rules))}")
         wanted, given = list(rule.parameters.parameters), list(inspect.signature(function).parameters)
         if wanted != given:
             raise TypeError(f"rule '{rule.name}' takes ({', '.join(wanted)}), not ({', '.join(given)})")
@@ -106,9 +107,9 @@ def implements(game_class: type) -> Callable[[Function], Function]:
     return register
 
 
-def has_rules(game_class: type) -> bool:
-    """Whether somebody has registered rules for this class, which makes it a game."""
-    return any(game_class in rule.implementations for rule in _rules.values())
+def has_rule(name: str, game_class: type) -> bool:
+    """Whether somebody has registered this rule for this class."""
+    return game_class in _rules[name].implementations
 
 
 def allocates(function: Function) -> Function:
@@ -139,19 +140,16 @@ def compiled_twin(function: Function) -> Callable[[Function], Function]:
 
 
 class Kernel:
-    """An entry point: `kernel(game, ...)` runs compiled, or interpreted if the game is not a NamedTuple.
-
-    A kernel that works on arrays alone has no game as its first argument, and runs compiled.
-    """
+    """An entry point: `kernel(game, ...)` runs compiled, or interpreted if a game or policy is not a NamedTuple."""
 
     def __init__(self, function: Function) -> None:
         self.py_func = function
         functools.update_wrapper(self, function)
 
-    def __call__(self, game: Any, *rest: Any) -> Any:
-        if is_compiled(game):
-            return self.dispatcher(game, *rest)
-        return self.py_func(game, *rest)
+    def __call__(self, *arguments: Any) -> Any:
+        if is_compiled(*arguments):
+            return self.dispatcher(*arguments)
+        return self.py_func(*arguments)
 
     @functools.cached_property
     def dispatcher(self) -> Any:
@@ -167,9 +165,9 @@ def kernel(function: Function) -> Kernel:
     return Kernel(function)
 
 
-def is_compiled(game: Any) -> bool:
-    """Whether kernels run compiled on this game, or on this first argument that is no game."""
-    return not INTERPRET_ALL and type(game) not in _interpreted
+def is_compiled(*arguments: Any) -> bool:
+    """Whether kernels run compiled on these: none of them is a game or policy that only Python can run."""
+    return not INTERPRET_ALL and _interpreted.isdisjoint(map(type, arguments))
 
 
 # Numba, when it is needed ---------------------------------------------------------------------------------------
@@ -187,7 +185,7 @@ def _overload(function: Function, resolve: Function) -> None:
 
     # Inlined, and without counting references to arrays, which can cost more than the rules themselves. So a rule or
     # helper allocates nothing, unless it says so; kernels allocate, and hold what they pass on.
-    options: dict[str, Any] = {"error_model": "numpy", "forceinline": True}
+    options: Any = {"error_model": "numpy", "forceinline": True}
     if function.__name__ not in _allocating:
         options["_nrt"] = False
     overload(function, strict=False, jit_options=options)(resolve)
@@ -305,7 +303,8 @@ def fingerprint(function: Function, games: list[type]) -> str | None:
                 seen.add(id(value))
                 rule = getattr(value, "rule", None)
                 if rule is not None:
-                    front.extend(rule.implementation(game) for game in games)
+                    found = (rule.implementations.get(game, rule.default) for game in games)
+                    front.extend(implementation for implementation in found if implementation is not None)
                 elif value is function or value in _twins:
                     front.extend(_read_by(_twins.get(value, value)))
         elif isinstance(value, tuple | list):

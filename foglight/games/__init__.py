@@ -5,7 +5,7 @@ import importlib
 import pkgutil
 from typing import Any
 
-from foglight.compile import has_rules, snake_case
+from foglight.compile import has_rule, snake_case
 from foglight.names import BadInput, Spec, checked, construct, parse_spec, unknown
 from foglight.rules import check
 
@@ -23,7 +23,7 @@ def load_game(game: Any) -> Any:
             bridge, _, name = spec.name.partition(":")
             return _bridge(bridge).load(Spec(name, spec.arguments))
         return _checked(construct(game_class(spec.name), spec))
-    if not has_rules(type(game)):
+    if not has_rule("num_players", type(game)):
         raise BadInput(f"{game!r} is not a game; give its text, such as 'kuhn_poker', or an instance of its class")
     return _checked(game) if isinstance(game, tuple) else game
 

@@ -1,9 +1,9 @@
-"""The 3-FSAT game [Solinas2023, Definition 2]: an assignment is chosen unseen, then clauses that it satisfies are shown.
+"""The 3-FSAT game [Solinas2023, Definition 2]: an assignment is chosen unseen, then clauses it satisfies are shown.
 
 Finding any history that agrees with the public observations is solving their 3-CNF formula, so construction is as hard
-as that. Seat 0 sets one variable after the other, which all notice and nobody else sees; then nature shows clauses, each
-uniform among those over three variables that the assignment satisfies. Where the paper draws a whole assignment and a
-whole clause at once, we take several steps, so that the number of actions does not explode with the number of
+as that. Seat 0 sets one variable after the other, which all notice and nobody else sees; then nature shows clauses,
+each uniform among those over three variables that the assignment satisfies. Where the paper draws a whole assignment
+and a whole clause at once, we take several steps, so that the number of actions does not explode with the number of
 variables; there is still one history for each assignment and sequence of clauses. Seat 1 only watches; payoffs are 0.
 
 world   word 0: the assignment, one bit a variable; word 1: bits 0-6 variables set, 7-24 the variables of the clause so

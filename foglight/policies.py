@@ -1,0 +1,86 @@
+"""Policies: how likely each action is at an information state. Compiled code asks by the rule `weigh`.
+
+A policy is a NamedTuple that implements `weigh`, and then runs compiled, or any other class that does, and then runs
+interpreted. What a policy says depends on the mover's information state alone, known by its key in the world.
+"""
+
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from numpy import int64, uint64
+
+from foglight.compile import implements, jitable, required
+from foglight.names import Between
+from foglight.randomness import fold
+from foglight.rules import key
+
+
+@required
+def weigh(policy: Any, game: Any, world: Any, seat: int, actions: Any, n: int, out: Any) -> None:
+    """Write the probability of each of the n legal `actions` of the seat that moves into `out`."""
+
+
+class Uniform(NamedTuple):
+    """Every legal action alike."""
+
+
+@implements(Uniform, "weigh")
+def _weigh_uniform(policy, game, world, seat, actions, n, out):
+    for i in range(n):
+        out[i] = 1.0 / n
+
+
+class Biased(NamedTuple):
+    """At each information state `bias` on one action chosen at random, the rest shared by the others alike.
+
+    This is the random policy of [Solinas2023, Section 5.4]; which action is chosen follows from the seed and the
+    information state, so nothing needs to be stored.
+    """
+
+    bias: Annotated[float, Between(0, 1)] = 0.5
+    seed: Annotated[int, Between(0, 2**63 - 1)] = 0
+
+
+@implements(Biased, "weigh")
+def _weigh_biased(policy, game, world, seat, actions, n, out):
+    favourite = int64(uint64(fold(key(game, world, seat), policy.seed)) % uint64(n))
+    for i in range(n):
+        out[i] = (1.0 - policy.bias) / (n - 1) if n > 1 else 1.0
+    if n > 1:
+        out[favourite] = policy.bias
+
+
+class Tabular(NamedTuple):
+    """Probabilities by information state; a state that is not in the table is played uniformly."""
+
+    keys: np.ndarray  # uint64[k], ascending: the keys of the information states
+    begins: np.ndarray  # int64[k + 1]: where each state's probabilities begin
+    probabilities: np.ndarray  # float64[begins[-1]], in the order of the legal actions
+
+
+@jitable
+def _find(keys, wanted):
+    """The position of a key, or -1."""
+    low, high = 0, len(keys)
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < len(keys) and keys[low] == wanted else -1
+
+
+@implements(Tabular, "weigh")
+def _weigh_tabular(policy, game, world, seat, actions, n, out):
+    row = _find(policy.keys, uint64(key(game, world, seat)))
+    for i in range(n):
+        out[i] = policy.probabilities[policy.begins[row] + i] if row >= 0 else 1.0 / n
+
+
+def tabular(table: dict[int, list[float]]) -> Tabular:
+    """A policy from a dictionary: an information state's key to probabilities in the order of its legal actions."""
+    keys = sorted(table)
+    begins = np.concatenate([[0], np.cumsum([len(table[k]) for k in keys])]).astype(np.int64)
+    flat = [p for k in keys for p in table[k]]
+    return Tabular(np.array(keys, np.uint64), begins, np.array(flat, np.float64))
