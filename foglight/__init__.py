@@ -10,6 +10,7 @@ from foglight.playouts import random_playouts
 from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL
 from foglight.state import State, new_state
 from foglight.version import __version__
+from foglight.worlds.filter import HistoryFilter, history_filter
 
 
 def as_openspiel_bot(agent: str, game: Any, seat: int, seed: int = 0) -> Any:
@@ -27,12 +28,14 @@ __all__ = [
     "PUBLIC",
     "TERMINAL",
     "BadInput",
+    "HistoryFilter",
     "MatchResult",
     "State",
     "__version__",
     "agent_names",
     "as_openspiel_bot",
     "game_names",
+    "history_filter",
     "load_agent",
     "load_game",
     "new_state",

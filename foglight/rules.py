@@ -127,6 +127,15 @@ def deal(game: Any, world: Any, random: Any, out: Any, odds: Any) -> int:
     return out[weighted(random, odds, chance(game, world, out, odds))]
 
 
+@optional
+def formula(game: Any, observations: list[int], viewer: int) -> Any:
+    """Where observations amount to a Boolean formula: (variables, clauses, from assignment to history); else None.
+
+    Clauses are lists of variables counted from 1, negative where negated; in Python only.
+    """
+    return None
+
+
 # What a game says to people, in Python only ---------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 Algorithms work on worlds and never on a State; the referee holds one.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,14 @@ class State:
 def new_state(game: Any) -> State:
     """The start of a game, given as text or as a game."""
     return State(game)
+
+
+def replay(game: Any, actions: Iterable[int]) -> State:
+    """The state after these actions, outcomes of chance included."""
+    state = State(game)
+    for action in actions:
+        state.play(action)
+    return state
 
 
 @kernel

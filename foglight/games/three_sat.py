@@ -10,7 +10,7 @@ world   word 0: the assignment, one bit a variable; word 1: bits 0-6 variables s
         far, six bits each, plus one, 25-34 clauses shown
 action  seat 0: 0 false, 1 true; chance: a variable beyond the last one, three times, then the clause's signs, bit i
         set where the i-th literal is negated
-observe one's own choices; that a choice was made, and every complete clause, are public
+observe one's own choices; that a choice or a draw was made, and every complete clause, are public
 """
 
 from typing import Annotated, NamedTuple
@@ -20,12 +20,11 @@ from numpy import int64, uint64
 from foglight.bits import get, has, put
 from foglight.compile import implements, jitable
 from foglight.names import Between
-from foglight.rules import CHANCE, NOTHING, TERMINAL, game
+from foglight.rules import CHANCE, TERMINAL, game
 
 _SET, _SHOWN = (1, 0, 7), (1, 25, 10)
 _LITERALS = ((1, 7, 6), (1, 13, 6), (1, 19, 6))
-_CHOSEN, _FALSE = 1, 2  # observation codes; _FALSE + 1 is true
-_FIRST_CLAUSE = 4
+_CHOSEN, _FALSE, _DRAWN, _FIRST_CLAUSE = 1, 2, 4, 5  # observation codes; _FALSE + 1 is true
 
 
 @game
@@ -122,7 +121,7 @@ def observe(game, before, action, after, viewer):
     if get(before, _SET) < game.variables:
         return _FALSE + action if viewer == 0 else _CHOSEN
     if get(before, _LITERALS[2]) == 0:
-        return NOTHING
+        return _DRAWN
     variables = int64(before[1] >> uint64(7)) & 0x3FFFF
     return _FIRST_CLAUSE + (variables << 3 | action)
 
@@ -130,6 +129,29 @@ def observe(game, before, action, after, viewer):
 @implements(ThreeSat)
 def returns(game, world, out):
     out[0] = out[1] = 0.0
+
+
+@implements(ThreeSat)
+def formula(game, observations, viewer):
+    choices, shown = observations[: game.variables], observations[game.variables :]
+    if len(choices) < game.variables or len(shown) % 4 != 0:
+        return None  # in the middle of an assignment or a clause
+    nonsense = game.variables, [[1], [-1]], None  # what nobody can observe: a formula that cannot hold
+    own = {_FALSE, _FALSE + 1} if viewer == 0 else {_CHOSEN}
+    draws_shown = [code for i, code in enumerate(shown) if i % 4 < 3]
+    if not own.issuperset(choices) or not {_DRAWN}.issuperset(draws_shown) or len(shown) > 4 * game.clauses:
+        return nonsense
+    clauses, draws = [], []
+    for code in shown[3::4]:
+        signs, literals = (code - _FIRST_CLAUSE) & 7, (code - _FIRST_CLAUSE) >> 3
+        variables = [literals >> 6 * i & 63 for i in range(3)]
+        if not 0 < variables[0] < variables[1] < variables[2] <= game.variables or literals >> 18 != 0:
+            return nonsense
+        clauses.append([-v if signs >> i & 1 else v for i, v in enumerate(variables)])
+        draws += [*(v - 1 for v in variables), signs]
+    if viewer == 0:
+        clauses += [[-i if code == _FALSE else i] for i, code in enumerate(choices, start=1)]
+    return game.variables, clauses, lambda values: [*map(int, values), *draws]
 
 
 @implements(ThreeSat)
@@ -172,4 +194,6 @@ def observation_text(game, before, action, after, viewer):
     done = get(before, _SET)
     if done < game.variables:
         return f"x{done + 1} is {'true' if action else 'false'}" if viewer == 0 else f"x{done + 1} is set"
+    if get(before, _LITERALS[2]) == 0:
+        return "a variable is drawn"
     return _clause_text(before, action)

@@ -1,0 +1,144 @@
+"""History filtering [Solinas2023]: what may have happened, given what somebody has observed.
+
+    FILTER          viewer=PUBLIC: the histories of a public state that a joint policy may reach
+    FILTER-BELIEF   viewer=seat: the histories of that seat's information state
+    FILTER-RANGE    .range(seat): the information states of a seat within it
+
+each with five problems: exists, construct, count, enumerate, sample. A history belongs to the observations if it gives
+the viewer exactly them, whoever moves next, unless a mover is asked for: a seat that is asked to act knows that it is
+its turn. Without a policy every history counts alike; with one, its weight is its reach probability, chance included.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from foglight.games import load_game
+from foglight.names import BadInput, unknown
+from foglight.rules import PUBLIC, formula, num_players
+from foglight.state import State
+from foglight.worlds.layers import Layers
+
+METHODS = ("auto", "layers", "sat")
+
+
+class HistoryFilter:
+    """The histories that agree with a viewer's observations."""
+
+    def __init__(
+        self,
+        game: Any,
+        observations: Sequence[int],
+        viewer: int,
+        policy: Any,
+        method: str,
+        limit: int,
+        mover: int | None,
+    ) -> None:
+        self.game = load_game(game)
+        self.observations = [int(observation) for observation in observations]
+        self.viewer = viewer
+        if method not in METHODS:
+            raise BadInput(unknown("filter method", method, METHODS))
+        if not PUBLIC <= viewer < num_players(self.game):
+            raise BadInput(
+                f"there is no viewer {viewer}; give a seat from 0 to {num_players(self.game) - 1}, or PUBLIC"
+            )
+        if method == "auto":
+            is_formula = mover is None and policy is None and formula(self.game, self.observations, viewer) is not None
+            method = "sat" if is_formula else "layers"
+        self.method = method
+        self._worker: Any
+        if method == "sat":
+            from foglight.worlds.sat import Sat
+
+            self._worker = Sat(self.game, self.observations, viewer, policy, limit)
+        else:
+            self._worker = Layers(self.game, self.observations, viewer, policy, limit, mover)
+
+    def exists(self) -> bool:
+        """Whether anything could have led there."""
+        return bool(self._worker.exists())
+
+    def construct(self, seed: int = 0) -> State:
+        """Some history that could have."""
+        state: State = self._worker.construct(seed)
+        return state
+
+    def count(self) -> int:
+        """How many there are, exactly."""
+        return int(self._worker.count())
+
+    def enumerate(self) -> Iterator[tuple[State, float]]:
+        """All of them, each with its reach probability, or 1 without a policy."""
+        yield from self._worker.enumerate()
+
+    def sample(self, n: int, seed: int = 0) -> list[State]:
+        """Independent draws in proportion to the weights."""
+        if n < 0:
+            raise BadInput(f"cannot draw {n} histories; give a number of at least 0")
+        states: list[State] = self._worker.sample(n, seed)
+        return states
+
+    def diagnostics(self) -> dict[str, Any]:
+        """How the answers were found, and how much they can be trusted."""
+        return dict(self._worker.diagnostics())
+
+    def range(self, seat: int) -> "RangeFilter":
+        """The information states of a seat within these histories."""
+        if not 0 <= seat < num_players(self.game):
+            raise BadInput(f"there is no seat {seat}; {self.game} has seats 0 to {num_players(self.game) - 1}")
+        if not isinstance(self._worker, Layers):
+            raise BadInput(f"ranges need method='layers', not {self.method!r}")
+        return RangeFilter(self._worker, seat)
+
+
+class RangeFilter:
+    """The information states of one seat that agree with a viewer's observations, each as what the seat observed."""
+
+    def __init__(self, layers: Layers, seat: int) -> None:
+        self._layers, self.seat = layers, seat
+        self._states = layers.ranges(seat)
+
+    def exists(self) -> bool:
+        return bool(self._states)
+
+    def count(self) -> int:
+        return len(self._states)
+
+    def construct(self, seed: int = 0) -> list[int]:
+        return self.sample(1, seed)[0]
+
+    def enumerate(self) -> Iterator[tuple[list[int], float]]:
+        """Each information state with its share of the weight."""
+        self._layers._require()
+        total = sum(weight for weight, _, _ in self._states.values())
+        for weight, layer, world in self._states.values():
+            yield self._observed(layer, world), weight / total
+
+    def sample(self, n: int, seed: int = 0) -> list[list[int]]:
+        self._layers._require()
+        states = list(self._states.values())
+        weights = np.array([weight for weight, _, _ in states])
+        chosen = np.random.default_rng(seed).choice(len(states), size=n, p=weights / weights.sum())
+        return [self._observed(*states[c][1:]) for c in chosen]
+
+    def _observed(self, layer: int, world: int) -> list[int]:
+        return self._layers.one_history(layer, world).observations(self.seat)
+
+
+def history_filter(
+    game: Any,
+    observations: Sequence[int],
+    viewer: int = PUBLIC,
+    policy: Any = None,
+    method: str = "auto",
+    limit: int = 1_000_000,
+    mover: int | None = None,
+) -> HistoryFilter:
+    """What may have happened, given that `viewer` has observed this; `limit` bounds the worlds held at a time.
+
+    With `mover`, only histories after which that seat, or CHANCE, is to move.
+    """
+    return HistoryFilter(game, observations, viewer, policy, method, limit, mover)

@@ -1,0 +1,299 @@
+"""Filtering any game by layers of distinct worlds [Solinas2023, Theorem 2]: forward once, then walking back.
+
+A layer holds the distinct worlds that explain the first t observations after the same number of unnoticed transitions.
+Each world keeps how it can be entered: from which world of which earlier layer, by which action, how likely. So
+
+    count(world)  = sum of count(parent) over its entries         exact integers, no history is ever listed
+    weight(world) = sum of weight(parent) * odds(entry)           reach probabilities, rescaled layer by layer
+
+and a history is drawn by choosing a last world by weight and then entries backwards (forward filtering, backward
+sampling). The cost is the number of distinct worlds and transitions, which `limit` bounds; it is polynomial exactly
+where the public tree is sparse.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from foglight.compile import kernel
+from foglight.names import BadInput
+from foglight.policies import Uniform, weigh
+from foglight.rules import (
+    CHANCE,
+    NOTHING,
+    TERMINAL,
+    begin,
+    chance,
+    key,
+    legal,
+    max_legal,
+    new_worlds,
+    observe,
+    player,
+    transition,
+)
+from foglight.state import State, replay
+
+_MANY = 2.0**60  # histories from which on counts are Python integers
+_CHUNK = 4096  # worlds expanded at once, so that room for their successors stays small
+
+
+class Entry(NamedTuple):
+    """Transitions from the worlds of one layer to those of another."""
+
+    source: int  # layer
+    parents: np.ndarray  # int64[e], worlds of the source layer
+    actions: np.ndarray  # int64[e]
+    children: np.ndarray  # int64[e], ascending
+    odds: np.ndarray  # float64[e]
+
+
+class Layer(NamedTuple):
+    rows: np.ndarray  # uint64[n, W]
+    weights: np.ndarray  # float64[n], up to the layer's scale
+    counts: np.ndarray  # int64[n] while that is enough, then Python integers
+    entries: list[Entry]
+
+
+class Layers:
+    """The histories that give `viewer` exactly these observations."""
+
+    def __init__(
+        self, game: Any, observations: Sequence[int], viewer: int, policy: Any, limit: int, mover: int | None = None
+    ) -> None:
+        self.game, self.viewer, self.limit = game, viewer, limit
+        self.observations = list(observations)
+        self.policy = policy
+        start = _as_array(new_worlds(game, 1))
+        begin(game, start[0])
+        self.layers = [Layer(start, np.ones(1), np.ones(1, np.int64), [])]
+        self.log_scale = 0.0
+        last = [0]
+        for observation in self.observations:
+            last = self._advance(self._with_unnoticed(last), observation)
+        last = self._with_unnoticed(last)
+        self.ends = [  # (layer, world) where a history may end
+            (i, world)
+            for i in last
+            for world, row in enumerate(self.layers[i].rows)
+            if mover is None or player(game, row) == mover
+        ]
+
+    # The five problems -------------------------------------------------------------------------------------------
+
+    def exists(self) -> bool:
+        return bool(self.ends)
+
+    def construct(self, seed: int = 0) -> State:
+        return self.sample(1, seed)[0]
+
+    def count(self) -> int:
+        return sum(int(self.layers[i].counts[world]) for i, world in self.ends)
+
+    def enumerate(self) -> Iterator[tuple[State, float]]:
+        self._require()
+        for end in self.ends:
+            for actions, odds in self._histories(*end):
+                yield replay(self.game, actions), odds
+
+    def sample(self, n: int, seed: int = 0) -> list[State]:
+        self._require()
+        random = np.random.default_rng(seed)
+        weights = np.array([self.layers[i].weights[world] for i, world in self.ends])
+        chosen = random.choice(len(self.ends), size=n, p=weights / weights.sum())
+        return [replay(self.game, self._drawn(self.ends[int(c)], random)) for c in chosen]
+
+    def diagnostics(self) -> dict[str, Any]:
+        return {
+            "method": "layers",
+            "exact": True,
+            "worlds": len(self.ends),
+            "largest_layer": max(len(layer.rows) for layer in self.layers),
+            "layers": len(self.layers),
+        }
+
+    def ranges(self, seat: int) -> dict[int, tuple[float, int, int]]:
+        """For each information state that `seat` may be in, by key: its weight, and one world that shows it."""
+        found: dict[int, tuple[float, int, int]] = {}
+        for i, world in self.ends:
+            number = int(key(self.game, self.layers[i].rows[world], seat))
+            weight, *where = found.get(number, (0.0, i, world))
+            found[number] = (weight + float(self.layers[i].weights[world]), where[0], where[1])
+        return found
+
+    def one_history(self, layer: int, world: int) -> State:
+        """Some history that leads to this world."""
+        return replay(self.game, self._drawn((layer, world), np.random.default_rng(0)))
+
+    def _require(self) -> None:
+        if not self.exists():
+            raise BadInput(f"no history gives these {len(self.observations)} observations; exists() tells beforehand")
+
+    # Walking back ------------------------------------------------------------------------------------------------
+
+    def _into(self, layer: int, world: int) -> Iterator[tuple[int, int, int, float]]:
+        """How a world is entered: layer and world before, action, odds."""
+        for entry in self.layers[layer].entries:
+            low, high = np.searchsorted(entry.children, [world, world + 1])
+            for e in range(low, high):
+                yield entry.source, int(entry.parents[e]), int(entry.actions[e]), float(entry.odds[e])
+
+    def _drawn(self, end: tuple[int, int], random: np.random.Generator) -> list[int]:
+        layer, world = end
+        actions: list[int] = []
+        while layer != 0:
+            ways = list(self._into(layer, world))
+            weights = np.array([self.layers[before].weights[parent] * odds for before, parent, _, odds in ways])
+            layer, world, action, _ = ways[int(random.choice(len(ways), p=weights / weights.sum()))]
+            actions.append(action)
+        return actions[::-1]
+
+    def _histories(self, layer: int, world: int) -> Iterator[tuple[list[int], float]]:
+        """Every way to this world from the start, with its reach probability."""
+        stack: list[tuple[int, int, tuple[int, ...], float]] = [(layer, world, (), 1.0)]
+        while stack:
+            at, here, after, odds = stack.pop()
+            if at == 0:
+                yield list(after), odds
+            for before, parent, action, share in self._into(at, here) if at else ():
+                stack.append((before, parent, (action, *after), odds * share))
+
+    # Going forward -----------------------------------------------------------------------------------------------
+
+    def _with_unnoticed(self, sources: list[int]) -> list[int]:
+        """These layers, and those that follow without the viewer's noticing."""
+        reached, front = list(sources), list(sources)
+        while front:
+            successors = [(i, _successors(self, i, NOTHING)) for i in front]
+            layer = self._layer([(i, found) for i, found in successors if len(found[0])])
+            front = []
+            if layer is not None:
+                self.layers.append(layer)
+                front = [len(self.layers) - 1]
+            reached += front
+        return reached
+
+    def _advance(self, sources: list[int], observation: int) -> list[int]:
+        """The layer of worlds that follow when the viewer makes an observation."""
+        successors = [(i, _successors(self, i, observation)) for i in sources]
+        layer = self._layer([(i, found) for i, found in successors if len(found[0])])
+        if layer is None:
+            return []
+        scale = layer.weights.max()
+        if scale > 0.0:
+            self.log_scale += math.log(scale)
+            layer = layer._replace(weights=layer.weights / scale)
+        self.layers.append(layer)
+        return [len(self.layers) - 1]
+
+    def _layer(self, found: list[tuple[int, tuple[np.ndarray, ...]]]) -> Layer | None:
+        """Merge equal worlds that come from several sources."""
+        if not found:
+            return None
+        rows, children = _distinct(np.concatenate([rows for _, (rows, *_) in found]))
+        if len(rows) > self.limit:
+            raise BadInput(
+                f"more than {self.limit} worlds agree with the first observations; "
+                "raise the limit, or use a tracker, which keeps a sample of them"
+            )
+        weights, counts, entries = np.zeros(len(rows)), np.zeros(len(rows), np.int64), []
+        big = sum(float(self.layers[i].counts[parents].sum()) for i, (_, parents, *_) in found) > _MANY
+        if big:
+            counts = counts.astype(object)
+        begin_ = 0
+        for i, (_, parents, actions, odds) in found:
+            source = self.layers[i]
+            into = children[begin_ : begin_ + len(parents)]
+            begin_ += len(parents)
+            np.add.at(weights, into, source.weights[parents] * odds)
+            np.add.at(counts, into, source.counts.astype(object)[parents] if big else source.counts[parents])
+            order = np.argsort(into, kind="stable")
+            entries.append(Entry(i, parents[order], actions[order], into[order], odds[order]))
+        return Layer(rows, weights, counts, entries)
+
+
+def _successors(layers: Layers, source: int, observation: int) -> tuple[np.ndarray, ...]:
+    """Rows, parents, actions and odds of the transitions that show the viewer this observation, or NOTHING."""
+    rows, game = layers.layers[source].rows, layers.game
+    if rows.dtype == object:
+        return _boxed_successors(layers, rows, observation)
+    parts = []
+    for first in range(0, len(rows), _CHUNK):
+        part = rows[first : first + _CHUNK]
+        size = len(part) * max_legal(game)
+        out = new_worlds(game, size), np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size)
+        policy = Uniform() if layers.policy is None else layers.policy
+        n = _expand(game, policy, layers.policy is not None, part, observation, layers.viewer, *out)
+        parts.append((out[0][:n].copy(), out[1][:n] + first, out[2][:n].copy(), out[3][:n].copy()))
+    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+
+
+def _as_array(worlds: Any) -> np.ndarray:
+    """Rows of words as they are; boxed worlds as an array of objects."""
+    if isinstance(worlds, np.ndarray):
+        return worlds
+    boxes = np.empty(len(worlds), object)
+    boxes[:] = worlds
+    return boxes
+
+
+def _distinct(worlds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct worlds, and for each given one which of them it is."""
+    if worlds.dtype != object:
+        rows, which = np.unique(worlds, axis=0, return_inverse=True)
+        return rows, which.reshape(-1)
+    place: dict[bytes, int] = {}
+    which = np.array([place.setdefault(world.tobytes(), len(place)) for world in worlds], np.int64)
+    return worlds[np.unique(which, return_index=True)[1]], which
+
+
+def _boxed_successors(layers: Layers, worlds: np.ndarray, observation: int) -> tuple[np.ndarray, ...]:
+    """`_expand` for worlds that are not rows of words."""
+    game, room, shares = layers.game, np.empty(max_legal(layers.game), np.int64), np.empty(max_legal(layers.game))
+    found: list[tuple[Any, int, int, float]] = []
+    for i, world in enumerate(worlds):
+        mover = player(game, world)
+        if mover == TERMINAL:
+            continue
+        if mover == CHANCE:
+            m = chance(game, world, room, shares)
+        else:
+            m = legal(game, world, room)
+            weigh(Uniform() if layers.policy is None else layers.policy, game, world, mover, room, m, shares)
+        for action, share in zip(room[:m].tolist(), shares[:m].tolist(), strict=True):
+            if layers.policy is None or share > 0.0:
+                after = new_worlds(game, 1)[0]
+                transition(game, world, action, after)
+                if observe(game, world, action, after, layers.viewer) == observation:
+                    found.append((after, i, action, 1.0 if layers.policy is None else share))
+    rows, parents, actions, odds = zip(*found, strict=True) if found else ((), (), (), ())
+    return _as_array(list(rows)), np.array(parents, np.int64), np.array(actions, np.int64), np.array(odds)
+
+
+@kernel
+def _expand(game, policy, weighted, worlds, observation, viewer, rows, parents, actions, odds):
+    """Write every transition that shows the viewer this observation; how many. Without weights, all odds are 1."""
+    room = np.empty(max_legal(game), np.int64)
+    shares = np.empty(max_legal(game))
+    after = new_worlds(game, 1)[0]
+    n = 0
+    for i in range(len(worlds)):
+        mover = player(game, worlds[i])
+        if mover == TERMINAL:
+            continue
+        if mover == CHANCE:
+            m = chance(game, worlds[i], room, shares)
+        else:
+            m = legal(game, worlds[i], room)
+            weigh(policy, game, worlds[i], mover, room, m, shares)
+        for j in range(m):
+            if weighted and shares[j] == 0.0:
+                continue
+            transition(game, worlds[i], room[j], after)
+            if observe(game, worlds[i], room[j], after, viewer) == observation:
+                rows[n, :] = after
+                parents[n], actions[n], odds[n] = i, room[j], shares[j] if weighted else 1.0
+                n += 1
+    return n
