@@ -167,6 +167,44 @@ def match(
     out.print(table)
 
 
+@app.command()
+def belief(
+    game: Annotated[str, typer.Argument(help="Such as 'dark_hex(rows=4,cols=4)'.")],
+    moves: Annotated[list[str] | None, typer.Argument(help="What happened so far, chance included.")] = None,
+    seat: Annotated[int, typer.Option(help="Whose eyes to look through; -1 for what is public.")] = 0,
+    store: Annotated[Path | None, typer.Option(help="Take a game from this store instead of moves.")] = None,
+    number: Annotated[int, typer.Option(help="Which game of the store.")] = 0,
+    after: Annotated[int | None, typer.Option(help="How many actions into that game.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Also draw it into this file.")] = None,
+    seed: Seed = 0,
+    json_: Json = False,
+) -> None:
+    """Show what a seat can know, and what may be hidden from it, how likely."""
+    from foglight.arena.store import stored_actions
+    from foglight.worlds.marginals import draw, heat
+
+    state = fl.new_state(game)
+    for move in moves or []:
+        state.play(state.parse_action(move))
+    for action in stored_actions(store, str(state.game), number)[:after] if store else []:
+        state.play(action)
+    if not -1 <= seat < state.num_players:
+        raise BadInput(f"{state.game} has seats 0 to {state.num_players - 1}, not {seat}")
+    mover = seat if state.player == seat else None
+    found = fl.history_filter(state.game, state.observations(seat), seat, mover=mover).belief(seed=seed)
+    if plot is not None:
+        draw(
+            found, plot, f"{state.game}: what seat {seat} may think" if seat >= 0 else f"{state.game}: the public view"
+        )
+    if json_:
+        typer.echo(json.dumps(found.summary(), indent=2))
+        return
+    out.print(state.information(seat))
+    kind = "all" if found.exact else "a sample of"
+    out.print(f"\n{kind} {found.worlds} worlds that agree with this, every history alike:\n")
+    out.print(heat(found))
+
+
 @bench.command()
 def rollouts(
     seconds: Annotated[float, typer.Option(help="Time for each side and round.")] = 0.5,

@@ -164,6 +164,18 @@ def observation_text(game: Any, before: Any, action: int, after: Any, viewer: in
     """The observation in words, different where `observe` is different."""
 
 
+@optional
+def places(game: Any) -> tuple[list[str], int]:
+    """The things of which one may ask what is there: cells, cards, dice, by name; and the columns of a board, or 0."""
+    return [], 0
+
+
+@optional
+def contents(game: Any, world: Any) -> list[str]:
+    """What is at each of the places: a short word, `.` for nothing."""
+    return []
+
+
 # How worlds are held; a game whose worlds are not rows of words overrides these ------------------------------------
 
 

@@ -8,12 +8,15 @@ def cell(i: int, cols: int) -> str:
     return f"{chr(ord('a') + int(i) % cols)}{int(i) // cols + 1}"
 
 
+def marks(n: int, sets: dict[str, Any]) -> list[str]:
+    """The mark of the set (of bits) that holds each of n cells, `.` for none."""
+    return [next((mark for mark, cells in sets.items() if int(cells) >> i & 1), ".") for i in range(n)]
+
+
 def grid(rows: int, cols: int, sets: dict[str, Any], slant: int = 0) -> str:
     """A board with a mark on each cell of each set (of bits), each row `slant` further to the right."""
     lines = ["   " + " ".join(chr(ord("a") + c) for c in range(cols))]
+    shown = marks(rows * cols, sets)
     for r in range(rows):
-        marks = [
-            next((mark for mark, cells in sets.items() if int(cells) >> (r * cols + c) & 1), ".") for c in range(cols)
-        ]
-        lines.append(f"{r + 1:>2} " + " " * (slant * r) + " ".join(marks))
+        lines.append(f"{r + 1:>2} " + " " * (slant * r) + " ".join(shown[r * cols : (r + 1) * cols]))
     return "\n".join(lines)

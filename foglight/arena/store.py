@@ -85,3 +85,17 @@ class Store:
         except (sqlite3.Error, json.JSONDecodeError, TypeError) as error:
             what = f"cannot use {self.path} as a store ({error})"
             raise BadInput(f"{what}; nothing in it was changed, choose another file or move it away") from None
+
+
+def stored_actions(path: Path, game: str, number: int) -> list[int]:
+    """The actions of a game kept in a file; if several matches hold that number, of the first."""
+    if not path.is_file():
+        raise BadInput(f"there is no store {path}; foglight match --store makes one")
+    store = Store(path)
+    with store._advice():
+        query = "SELECT actions FROM games JOIN matches USING (match) WHERE game = ? AND number = ? ORDER BY match"
+        row = store.connection.execute(query, (game, number)).fetchone()
+        store.close()
+        if row is None:
+            raise BadInput(f"{path} holds no game {number} of {game}")
+        return [int(action) for action in json.loads(row[0])]

@@ -21,7 +21,7 @@ from numpy import int64, uint64
 
 from foglight import bits
 from foglight.bits import get, put
-from foglight.cards.deck import num_suits, suit_cards, suit_of
+from foglight.cards.deck import card_text, num_suits, suit_cards, suit_of
 from foglight.compile import implements, jitable, optional
 from foglight.randomness import below
 from foglight.rules import CHANCE, TERMINAL, num_players
@@ -74,7 +74,7 @@ def first_bid(game):
 def trick_taking(game_class: GameClass) -> GameClass:
     """Class decorator of a trick-taking game: the rules that are the same in all of them."""
     _classes.add(game_class)
-    for rule in (player, legal, chance, pick, deal):
+    for rule in (player, legal, chance, pick, deal, places, contents):
         implements(game_class)(rule)
     return game_class
 
@@ -284,3 +284,25 @@ def pick(game, world, random, out):
 
 def deal(game, world, random, out, odds):
     return bits.nth(world[_OPEN], below(random, bits.count(world[_OPEN])))
+
+
+def places(game):
+    cards = 0
+    for suit in range(int(num_suits(game))):
+        cards |= int(suit_cards(game, suit))
+    return [card_text(game, card) for card in range(64) if cards >> card & 1], 0
+
+
+def contents(game, world):
+    seats = range(int(num_players(game)))
+    hands, gone = [int(hand(game, world, seat)) for seat in seats], [int(played(game, world, seat)) for seat in seats]
+    cards = 0
+    for suit in range(int(num_suits(game))):
+        cards |= int(suit_cards(game, suit))
+
+    def owner(card):
+        if any(cards_gone >> card & 1 for cards_gone in gone):
+            return "played"
+        return next((f"seat {seat}" for seat in seats if hands[seat] >> card & 1), "undealt")
+
+    return [owner(card) for card in range(64) if cards >> card & 1]

@@ -279,6 +279,18 @@ def _sea(game, world, seat, own):
 
 
 @implements(Battleship)
+def places(game):
+    cells = [text.cell(i, game.width) for i in range(game.width * game.height)]
+    return [f"{name}{cell}" for name in ("seat 0 ", "seat 1 ") for cell in cells], game.width
+
+
+@implements(Battleship)
+def contents(game, world):
+    area = game.width * game.height
+    return [mark for seat in range(2) for mark in text.marks(area, {"#": _fleet(game, world, seat)})]
+
+
+@implements(Battleship)
 def board(game, world):
     return f"seat 0's sea:\n{_sea(game, world, 0, True)}\nseat 1's sea:\n{_sea(game, world, 1, True)}"
 

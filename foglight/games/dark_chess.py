@@ -229,6 +229,18 @@ def action_names(game, world, action):
 
 
 @implements(DarkChess)
+def places(game):
+    ranks = reversed(range(game.size))
+    return [notation.square_name(8 * rank + file) for rank in ranks for file in range(game.size)], game.size
+
+
+@implements(DarkChess)
+def contents(game, world):
+    letters = notation.letters(world)
+    return [letters[8 * rank + file] for rank in reversed(range(game.size)) for file in range(game.size)]
+
+
+@implements(DarkChess)
 def board(game, world):
     return f"{_drawn(game.size, notation.letters(world))}\n{notation.fen(game.size, world)}"
 

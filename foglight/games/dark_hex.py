@@ -138,6 +138,16 @@ def action_names(game, world, action):
 
 
 @implements(DarkHex)
+def places(game):
+    return [text.cell(i, game.cols) for i in range(game.rows * game.cols)], game.cols
+
+
+@implements(DarkHex)
+def contents(game, world):
+    return text.marks(game.rows * game.cols, {"x": world[_STONES], "o": world[_STONES + 1]})
+
+
+@implements(DarkHex)
 def board(game, world):
     return text.grid(game.rows, game.cols, {"x": world[_STONES], "o": world[_STONES + 1]}, slant=1)
 

@@ -201,6 +201,18 @@ def _table(world):
 
 
 @implements(Goofspiel)
+def places(game):
+    return [f"{card + 1}" for card in range(game.cards)], 0
+
+
+@implements(Goofspiel)
+def contents(game, world):
+    hands = get(world, _HANDS[0]), get(world, _HANDS[1])
+    names = (".", "seat 0", "seat 1", "both")
+    return [names[(hands[0] >> i & 1) + 2 * (hands[1] >> i & 1)] for i in range(game.cards)]
+
+
+@implements(Goofspiel)
 def board(game, world):
     bid = f", seat 0 bids {get(world, _BID)}" if get(world, _BID) else ""
     return f"{_table(world)}{bid}\nseat 0: {_hand(world, 0)}\nseat 1: {_hand(world, 1)}"

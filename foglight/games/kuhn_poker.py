@@ -132,6 +132,16 @@ def _card(world, seat):
 
 
 @implements(KuhnPoker)
+def places(game):
+    return ["seat 0", "seat 1"], 0
+
+
+@implements(KuhnPoker)
+def contents(game, world):
+    return [_NAMES[get(world, _CARDS[seat]) - 1] if get(world, _CARDS[seat]) else "." for seat in range(2)]
+
+
+@implements(KuhnPoker)
 def board(game, world):
     return f"seat 0: {_card(world, 0)}, seat 1: {_card(world, 1)}, pot {_pot(world)}"
 

@@ -220,6 +220,16 @@ def _table(world):
 
 
 @implements(LeducPoker)
+def places(game):
+    return ["seat 0", "seat 1"], 0
+
+
+@implements(LeducPoker)
+def contents(game, world):
+    return [_NAMES[get(world, _CARDS[seat]) - 1] if get(world, _CARDS[seat]) else "." for seat in range(2)]
+
+
+@implements(LeducPoker)
 def board(game, world):
     return f"seat 0: {_card(world, _CARDS[0])}, seat 1: {_card(world, _CARDS[1])}, {_table(world)}"
 

@@ -166,6 +166,18 @@ def _table(game, world):
 
 
 @implements(LiarsDice)
+def places(game):
+    return [f"seat {seat} shows {face + 1}" for seat in range(2) for face in range(game.sides)], 0
+
+
+@implements(LiarsDice)
+def contents(game, world):
+    # which die shows what matters to nobody: how many of a seat's dice show each face
+    faces = [[_die(world, seat * game.dice + i) - 1 for i in range(game.dice)] for seat in range(2)]
+    return [str(faces[seat].count(face) or ".") for seat in range(2) for face in range(game.sides)]
+
+
+@implements(LiarsDice)
 def board(game, world):
     return f"seat 0: {_dice_text(game, world, 0)}, seat 1: {_dice_text(game, world, 1)}, {_table(game, world)}"
 

@@ -121,6 +121,16 @@ def action_names(game, world, action):
 
 
 @implements(PhantomTtt)
+def places(game):
+    return [text.cell(i, 3) for i in range(9)], 3
+
+
+@implements(PhantomTtt)
+def contents(game, world):
+    return text.marks(9, {"x": _cells(world, _MARKS, 0), "o": _cells(world, _MARKS, 1)})
+
+
+@implements(PhantomTtt)
 def board(game, world):
     return text.grid(3, 3, {"x": _cells(world, _MARKS, 0), "o": _cells(world, _MARKS, 1)})
 

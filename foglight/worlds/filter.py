@@ -19,6 +19,7 @@ from foglight.names import BadInput, unknown
 from foglight.rules import PUBLIC, formula, num_players
 from foglight.state import State
 from foglight.worlds.layers import Layers
+from foglight.worlds.marginals import Marginals, marginals
 
 METHODS = ("auto", "layers", "sat")
 
@@ -80,6 +81,16 @@ class HistoryFilter:
             raise BadInput(f"cannot draw {n} histories; give a number of at least 0")
         states: list[State] = self._worker.sample(n, seed)
         return states
+
+    def belief(self, most: int = 2000, seed: int = 0) -> Marginals:
+        """What is where, how likely, at the end of these histories: exact, or from `most` draws if there are more."""
+        if isinstance(self._worker, Layers) and len(self._worker.ends) <= most:
+            self._worker._require()
+            ends = [(self._worker.layers[i], world) for i, world in self._worker.ends]
+            worlds, weights = [layer.rows[w] for layer, w in ends], [float(layer.weights[w]) for layer, w in ends]
+            return marginals(self.game, worlds, weights, exact=True)
+        worlds = [state.world for state in self.sample(most, seed)]
+        return marginals(self.game, worlds, [1.0] * len(worlds), exact=False)
 
     def diagnostics(self) -> dict[str, Any]:
         """How the answers were found, and how much they can be trusted."""
