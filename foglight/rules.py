@@ -195,8 +195,8 @@ def copy_world(game: Any, target: Any, source: Any) -> None:
 
 @optional
 def key(game: Any, world: Any, viewer: int) -> int:
-    """The hash of everything `viewer` has observed: the identity of its information state."""
-    return world[num_words(game) + 1 + viewer]
+    """The hash of who the viewer is and of everything it has observed: the identity of its information state."""
+    return fold(world[num_words(game) + 1 + viewer], viewer)
 
 
 @optional

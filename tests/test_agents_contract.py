@@ -8,6 +8,7 @@ from oracles import histories, random_game
 import foglight as fl
 from foglight.agents import Agent, agent_class
 from foglight.arena.referee import IllegalAction, play_game
+from foglight.rules import key
 
 pytestmark = pytest.mark.plain
 
@@ -114,6 +115,16 @@ def test_the_referee_tells_each_seat_what_it_observes_and_nothing_else():
         agents = [Diary(), Diary()]
         _, state = play_game(game, agents, 1)
         assert [agent.observations for agent in agents] == [state.observations(0), state.observations(1)]
+
+
+def test_an_agent_and_a_world_know_an_information_state_by_the_same_key():
+    class Keyed(Agent):
+        def act(self, actions=None):
+            return actions[0]
+
+    agents = [Keyed(), Keyed()]
+    _, state = play_game("phantom_ttt", agents, 1)
+    assert [agent.key for agent in agents] == [int(key(state.game, state.world, seat)) for seat in range(2)]
 
 
 def test_an_agent_that_breaks_the_rules_is_named():

@@ -114,8 +114,7 @@ def test_an_information_state_determines_its_text_its_key_and_what_is_legal(name
             observed, text = (seat, *state.observations(seat)), state.information(seat)
             assert text_of.setdefault(observed, text) == text
             assert observed_of.setdefault(text, observed) == observed, "one text for two information states"
-            number = (seat, int(key(state.game, state.world, seat)))
-            assert observed_of_key.setdefault(number, observed) == observed
+            assert observed_of_key.setdefault(int(key(state.game, state.world, seat)), observed) == observed
         if state.player >= 0:
             observed = (state.player, *state.observations(state.player))
             assert legal_of.setdefault(observed, state.actions()) == state.actions()

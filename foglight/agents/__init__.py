@@ -27,16 +27,21 @@ class Agent:
         self.seat = seat
         self.seed = seed
         self.observations: list[int] = []
-        self.key = 0  # of the information state, as in a world
+        self._hash = 0
 
     def observe(self, observation: int) -> None:
         """The seat learns something, its own actions included."""
         self.observations.append(observation)
-        self.key = fold(self.key, observation)
+        self._hash = fold(self._hash, observation)
 
     def act(self, actions: Sequence[int] | None = None) -> int:
         """The action to play. The referee passes the legal ones, which the observations determine anyway."""
         raise NotImplementedError
+
+    @property
+    def key(self) -> int:
+        """The identity of the information state, the same as in the worlds of a native game."""
+        return fold(self._hash, self.seat)
 
     def legal_actions(self) -> list[int]:
         """The legal actions, worked out from the observations, for when nobody says."""

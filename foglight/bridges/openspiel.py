@@ -258,8 +258,8 @@ def record(game, world, viewer, observation):
 @implements(OpenSpiel)
 def key(game, world, viewer):
     if viewer != PUBLIC and _recalls(game):
-        return _number(_shown(game, world.state, viewer))
-    return world.keys[1 + viewer]
+        return _number(viewer, _shown(game, world.state, viewer))
+    return fold(world.keys[1 + viewer], viewer)
 
 
 @implements(OpenSpiel)

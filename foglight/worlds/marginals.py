@@ -104,7 +104,7 @@ def draw(belief: Marginals, path: Path, title: str) -> None:
     if not things:
         raise BadInput("there is nothing anywhere yet, so there is nothing to draw")
     if belief.columns:
-        figure = Figure(figsize=(1 + 2.2 * len(things), 3), layout="constrained")
+        figure = Figure(figsize=(max(5.0, 1 + 2.2 * len(things)), 0.5 + 0.5 * len(belief.places) / belief.columns), layout="constrained")
         for k, what in enumerate(things):
             shares = np.array([odds.get(what, 0.0) for odds in belief.odds]).reshape(-1, belief.columns)
             axes = figure.add_subplot(1, len(things), k + 1)
@@ -122,7 +122,7 @@ def draw(belief: Marginals, path: Path, title: str) -> None:
         axes.imshow(shares, vmin=0, vmax=1, cmap="inferno", aspect="auto")
         axes.set_xticks(range(len(open_)), [belief.places[i] for i in open_], rotation=90, fontsize=7)
         axes.set_yticks(range(len(things)), things)
-    figure.suptitle(title, fontsize=9)
+    figure.suptitle(title, fontsize=8, wrap=True)
     try:
         figure.savefig(path, dpi=150)
     except (OSError, ValueError) as error:

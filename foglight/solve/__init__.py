@@ -1,0 +1,1 @@
+"""Policies that are worked out: learned by playing, and, in time, solved for."""
