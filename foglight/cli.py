@@ -23,7 +23,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 bench = typer.Typer(help="Measure speed against a peer, in one run.", no_args_is_help=True)
+study = typer.Typer(help="Reproduce published tables and figures.", no_args_is_help=True)
 app.add_typer(bench, name="bench")
+app.add_typer(study, name="study")
 
 out = Console(highlight=False, markup=False)
 err = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
@@ -203,6 +205,38 @@ def belief(
     kind = "all" if found.exact else "a sample of"
     out.print(f"\n{kind} {found.worlds} worlds that agree with this, every history alike:\n")
     out.print(heat(found))
+
+
+@study.command("list")
+def list_studies(json_: Json = False) -> None:
+    """List the studies."""
+    from foglight.studies import load_study, study_names
+
+    rows = [{"name": name, "what": str(load_study(name).__doc__).splitlines()[0]} for name in study_names()]
+    if json_:
+        typer.echo(json.dumps(rows, indent=2))
+    else:
+        _show(rows)
+
+
+@study.command("run")
+def run_study(
+    name: Annotated[str, typer.Argument(help="As listed by foglight study list.")],
+    quick: Annotated[bool, typer.Option("--quick/--full", help="Minutes, or the published size.")] = True,
+    folder: Annotated[Path | None, typer.Option(help="Where results go; runs/NAME if not given.")] = None,
+    seed: Seed = 0,
+    json_: Json = False,
+) -> None:
+    """Run a study, or go on with it: data, a table beside the published numbers, a picture."""
+    from foglight import studies
+
+    folder = folder or Path("runs") / name
+    with _progress("cells") as progress:
+        table = studies.run_study(name, folder, quick, seed, progress)
+    if json_:
+        typer.echo((folder / "data.json").read_text(encoding="utf-8"))
+    else:
+        typer.echo(f"{table}\nwritten to {folder}: data.json, table.md, picture.png")
 
 
 @bench.command()

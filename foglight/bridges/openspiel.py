@@ -164,7 +164,7 @@ def _shown(game: OpenSpiel, state: Any, viewer: int) -> str:
         if observer.has_string():
             return str(observer.string_from(state, 0))
         observer.set_from(state, 0)
-        return repr([np.asarray(tensor).tolist() for tensor in observer.tensors()])
+        return repr([np.asarray(tensor.data).tolist() for tensor in observer.tensors()])
     return str(state.information_state_string(viewer) if _recalls(game) else state.observation_string(viewer))
 
 

@@ -38,15 +38,14 @@ def does(seat, viewer, verb):
 
 def seen_text(game, observation, viewer):
     """One of the common observations in words."""
+    if codes.is_hand(observation):
+        return f"you get {cards_text(game, codes.hand_of(observation))}"
     kind, seat, number = codes.kind_of(observation), codes.seat_of(observation), codes.number_of(observation)
-    if kind == codes.DEALT_TO:
-        return f"{who(seat, viewer)} gets a card"
     if kind == codes.TURNED:
         return f"{card_text(game, number)} is turned"
     if kind == codes.BIDS:
         return f"{does(seat, viewer, 'bid')} {number}"
-    verb = "get" if kind == codes.DEALT_TO_ME else "play"
-    return f"{does(seat, viewer, verb)} {card_text(game, number)}"
+    return f"{does(seat, viewer, 'get' if kind == codes.DEALT_TO_ME else 'play')} {card_text(game, number)}"
 
 
 def table_text(game, world, viewer):
@@ -75,7 +74,11 @@ def board_text(game, world, *lines):
 def view_text(game, world, seat, *lines):
     """What a seat sees: the game's own lines, the table, its hand, the tricks taken and the voids shown."""
     seats = range(num_players(game))
-    own = f"your hand: {cards_text(game, tricks.hand(game, world, seat))}"
+    held = tricks.hand(game, world, seat)
+    # in most games nobody looks before all of one's cards are dealt
+    looked = get(world, tricks.PHASE) > tricks.DEAL or bits.count(held) >= tricks.hand_size(game, world) > 0
+    looked = looked or (bits.count(held) > 0 and tricks.hand_size(game, world) == 0)
+    own = f"your hand: {cards_text(game, held) if looked else 'not dealt yet'}"
     took = by_seat("tricks", (tricks.taken(world, other) for other in seats))
     return "\n".join(
         [f"you are seat {seat}", *lines, table_text(game, world, seat), own, took, *_voids(game, world, seat)]

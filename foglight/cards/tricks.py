@@ -54,6 +54,12 @@ def face_up(game, world):
 
 
 @optional
+def hand_size(game, world):
+    """How many cards each seat is dealt before it looks at them; 0 if it looks at each."""
+    return 0
+
+
+@optional
 def trumps(game, world):
     """The set of cards that are trumps."""
     return uint64(0)

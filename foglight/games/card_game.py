@@ -98,10 +98,15 @@ def step(game, world, action):
 
 
 @implements(CardGame)
+def hand_size(game, world):
+    return _TO_EACH
+
+
+@implements(CardGame)
 def observe(game, before, action, after, viewer):
     if get(before, PHASE) == PLAY:
         return seen(codes.PLAYS, get(before, tricks.MOVER), action)
-    return codes.seen_deal(before, action, viewer)
+    return codes.seen_deal(game, before, after, viewer)
 
 
 @implements(CardGame)

@@ -211,7 +211,7 @@ def observe(game, before, action, after, viewer):
     if phase == PLAY:
         return seen(codes.PLAYS, seat, action) | _all_passes(game, after) << codes.EXTRA
     if phase == DEAL:
-        return codes.seen_deal(before, action, viewer)
+        return codes.seen_card(before, action, viewer)
     if phase == SETUP:
         return seen(_DRAWN, 0, action) if action != 0 else NOTHING
     own = seen(_PASSES, seat, action) if viewer == seat else NOTHING

@@ -200,6 +200,11 @@ def _all_dealt(game, world):
 
 
 @implements(OhHell)
+def hand_size(game, world):
+    return get(world, _tricks(game))
+
+
+@implements(OhHell)
 def observe(game, before, action, after, viewer):
     phase, seat = get(before, PHASE), get(before, MOVER)
     if phase == PLAY:
@@ -210,7 +215,7 @@ def observe(game, before, action, after, viewer):
         return seen(_TRICKS_DRAWN if get(before, _tricks(game)) == 0 else _DEALER_DRAWN, 0, action)
     if _all_dealt(game, before):
         return seen(codes.TURNED, 0, action)
-    return seen(codes.DEALT_TO_ME, seat, action) if viewer == seat else seen(codes.DEALT_TO, seat, 0)
+    return codes.seen_deal(game, before, after, viewer)
 
 
 @implements(OhHell)

@@ -147,13 +147,18 @@ def _play(game, world, card):
 
 
 @implements(Spades)
+def hand_size(game, world):
+    return _RANKS
+
+
+@implements(Spades)
 def observe(game, before, action, after, viewer):
     phase, seat = get(before, PHASE), get(before, MOVER)
     if phase == PLAY:
         return seen(codes.PLAYS, seat, action)
     if phase == BID:
         return seen(codes.BIDS, seat, action - _CARDS)
-    return codes.seen_deal(before, action, viewer)
+    return codes.seen_deal(game, before, after, viewer)
 
 
 @implements(Spades)

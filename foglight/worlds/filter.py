@@ -14,14 +14,17 @@ from typing import Any
 
 import numpy as np
 
+from foglight.cards.tricks import is_trick_taking
 from foglight.games import load_game
 from foglight.names import BadInput, unknown
 from foglight.rules import PUBLIC, formula, num_players
 from foglight.state import State
+from foglight.worlds.deals import DealFilter
 from foglight.worlds.layers import Layers
 from foglight.worlds.marginals import Marginals, marginals
+from foglight.worlds.sat import Sat
 
-METHODS = ("auto", "layers", "sat")
+METHODS = ("auto", "layers", "deals", "sat")
 
 
 class HistoryFilter:
@@ -46,17 +49,22 @@ class HistoryFilter:
             raise BadInput(
                 f"there is no viewer {viewer}; give a seat from 0 to {num_players(self.game) - 1}, or PUBLIC"
             )
-        if method == "auto":
-            is_formula = mover is None and policy is None and formula(self.game, self.observations, viewer) is not None
-            method = "sat" if is_formula else "layers"
-        self.method = method
+        self.method = self._chosen(method, policy, mover)
         self._worker: Any
-        if method == "sat":
-            from foglight.worlds.sat import Sat
-
+        if self.method == "sat":
             self._worker = Sat(self.game, self.observations, viewer, policy, limit)
+        elif self.method == "deals":
+            self._worker = DealFilter(self.game, self.observations, viewer, policy, mover)
         else:
             self._worker = Layers(self.game, self.observations, viewer, policy, limit, mover)
+
+    def _chosen(self, method: str, policy: Any, mover: int | None) -> str:
+        if method != "auto":
+            return method
+        if is_trick_taking(self.game):
+            return "deals"
+        is_formula = mover is None and policy is None and formula(self.game, self.observations, self.viewer) is not None
+        return "sat" if is_formula else "layers"
 
     def exists(self) -> bool:
         """Whether anything could have led there."""

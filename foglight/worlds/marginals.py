@@ -104,7 +104,10 @@ def draw(belief: Marginals, path: Path, title: str) -> None:
     if not things:
         raise BadInput("there is nothing anywhere yet, so there is nothing to draw")
     if belief.columns:
-        figure = Figure(figsize=(max(5.0, 1 + 2.2 * len(things)), 0.5 + 0.5 * len(belief.places) / belief.columns), layout="constrained")
+        figure = Figure(
+            figsize=(max(5.0, 1 + 2.2 * len(things)), 0.5 + 0.5 * len(belief.places) / belief.columns),
+            layout="constrained",
+        )
         for k, what in enumerate(things):
             shares = np.array([odds.get(what, 0.0) for odds in belief.odds]).reshape(-1, belief.columns)
             axes = figure.add_subplot(1, len(things), k + 1)

@@ -1,0 +1,139 @@
+"""Beliefs kept move by move: transitions tried a second, time for an observation, and how large the sets get.
+
+Games are random, and every seat of every game is tracked. There is no peer to compare with: OpenSpiel keeps no beliefs.
+`plot` draws the picture in `docs/beliefs.md`.
+"""
+
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foglight.rules import TERMINAL, num_players
+from foglight.state import new_state
+from foglight.worlds.tracker import Tracker
+
+CASES = (  # a game, and whether worlds that differ only in what others remember are merged
+    ("phantom_ttt", False),
+    ("phantom_ttt", True),
+    ("dark_hex(rows=4,cols=4)", False),
+    ("dark_hex(rows=4,cols=4)", True),
+    ("dark_chess(size=4,repetition=ignore)", False),
+    ("battleship", False),
+    ("leduc_poker", False),
+    ("goofspiel(cards=5)", False),
+    ("goofspiel(cards=13)", False),
+    ("goofspiel(cards=13)", True),
+)
+
+
+@dataclass(frozen=True)
+class Tracked:
+    """Beliefs of one game, over random games."""
+
+    game: str
+    positions: bool
+    children: float  # transitions tried a second
+    milliseconds: float  # for an observation, on average
+    slowest: float  # milliseconds for an observation, at worst
+    largest: int  # worlds in a set
+    exact: float  # the share of observations after which the set was exact
+
+    def summary(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def run(games: int = 20, cap: int = 100_000, seed: int = 0) -> Iterator[Tracked]:
+    """Measure every case over that many random games."""
+    for game, positions in CASES:
+        rng = random.Random(seed)
+        played = [_observations(game, rng) for _ in range(games)]
+        _follow(game, 0, played[0][0], cap, positions)  # compiles, and warms the caches
+        times, sizes, exact, tried = [], [], [], 0
+        for observations in played:
+            for seat, codes in enumerate(observations):
+                seconds, tracker_sizes, tracker_exact, tracker = _follow(game, seat, codes, cap, positions)
+                times += seconds
+                sizes += tracker_sizes
+                exact += tracker_exact
+                tried += tracker.tried
+        yield Tracked(
+            game,
+            positions,
+            tried / sum(times),
+            1000 * sum(times) / len(times),
+            1000 * max(times),
+            max(sizes),
+            sum(exact) / len(exact),
+        )
+
+
+def sizes(game: str, positions: bool = False, games: int = 100, cap: int = 100_000, seed: int = 0) -> dict[int, Any]:
+    """By number of observations: the sizes of the sets of all seats in random games."""
+    rng = random.Random(seed)
+    found: dict[int, list[int]] = {}
+    for _ in range(games):
+        for seat, codes in enumerate(_observations(game, rng)):
+            for t, size in enumerate(_follow(game, seat, codes, cap, positions)[1]):
+                found.setdefault(t + 1, []).append(size)
+    return dict(sorted(found.items()))
+
+
+def plot(path: Path, games: int = 100, cap: int = 100_000) -> None:
+    """Median and largest sizes by number of observations, one panel for each game, into a picture."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    names = list(dict.fromkeys(game for game, _ in CASES))
+    figure, panels = pyplot.subplots(2, 4, figsize=(14, 6.4), sharey=True, layout="constrained")
+    for panel, game in zip(panels.flat, names, strict=False):
+        for positions, colour in ((False, "tab:blue"), (True, "tab:orange")):
+            if (game, positions) not in CASES:
+                continue
+            by_time = {t: s for t, s in sizes(game, positions, games, cap).items() if len(s) >= games // 5}
+            what = "positions" if positions else "worlds"
+            panel.plot(by_time.keys(), [np.median(s) for s in by_time.values()], color=colour, label=f"{what}, median")
+            panel.plot(by_time.keys(), [max(s) for s in by_time.values()], ":", color=colour, label=f"{what}, largest")
+        panel.set_title(game, fontsize=9)
+        panel.set_yscale("log")
+        panel.set_ylim(0.8, 2 * cap)
+        panel.axhline(cap, color="grey", linewidth=0.5)
+        panel.set_xlabel("observations of the seat")
+        panel.grid(alpha=0.3)
+    for panel in panels.flat[len(names) :]:
+        panel.axis("off")
+    for panel in panels[:, 0]:
+        panel.set_ylabel("worlds held possible")
+    handles, labels = panels.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="lower right", bbox_to_anchor=(0.98, 0.12), frameon=False)
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
+def _observations(game: str, rng: random.Random) -> list[list[int]]:
+    """What each seat observes in a random game; chance is as random as the players."""
+    state = new_state(game)
+    while state.player != TERMINAL:
+        state.play(rng.choice(state.actions()))
+    return [state.observations(seat) for seat in range(num_players(state.game))]
+
+
+def _follow(
+    game: str, seat: int, observations: list[int], cap: int, positions: bool
+) -> tuple[list[float], list[int], list[bool], Tracker]:
+    """Track one game: seconds, size and exactness after each observation."""
+    tracker = Tracker(game, seat, cap=cap, positions=positions)
+    seconds, found, exact = [], [], []
+    for observation in observations:
+        begin = time.perf_counter()
+        tracker.observe(observation)
+        seconds.append(time.perf_counter() - begin)
+        found.append(len(tracker))
+        exact.append(tracker.exact)
+    return seconds, found, exact, tracker

@@ -1,0 +1,72 @@
+"""Table 1 of history filtering: public states of Oh Hell and how many histories each holds [Solinas2023, Supplement].
+
+A random game is played until so many tricks are over; positions in which somebody has shown a void hold fewer
+histories, and are passed over. The size is counted by dynamic programming and, where it is listed, by enumeration. By
+hand, for unseen cards n and hands of three seats that were dealt k cards each:
+
+    192     = 4 * 3 * 2 ways to give three of 4 unseen cards to three seats, times (2!)^3 orders of dealing
+    12 960  = 5 * 4 * 3, times (3!)^3
+    544 320 = 8! / (2! 2! 2! 2!), times (3!)^3
+"""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foglight.policies import weigh
+from foglight.state import State
+from foglight.worlds.deals import DealFilter
+
+SIZES = {  # published size: suits, ranks, tricks, tricks played; three seats
+    192: (2, 4, 2, 1),
+    12_960: (3, 4, 3, 2),
+    544_320: (3, 4, 3, 1),
+}
+
+
+def position(size: int, seed: int, policy: Any = None, voids: bool = False) -> State:
+    """A random public state, played by the policy or at random, of that size; or smaller, if voids may be shown."""
+    suits, ranks, tricks, played = SIZES[size]
+    rng = random.Random(seed)
+    while True:
+        state = State(f"oh_hell(players=3,suits={suits},ranks={ranks},tricks={tricks})")
+        # number of tricks, dealer, the deal and the card turned, three bids, then three cards a trick
+        for _ in range(2 + 3 * tricks + 1 + 3 + 3 * played):
+            odds: list[float] | None = None
+            if policy is not None and state.player >= 0:
+                actions, weights = np.array(state.actions()), np.empty(len(state.actions()))
+                weigh(policy, state.game, state.world, state.player, actions, len(actions), weights)
+                odds = weights.tolist()
+            state.play(rng.choices(state.actions(), odds)[0])
+        if voids or DealFilter(state.game, state.observations(-1), -1).count() == size:
+            return state
+
+
+def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
+    return {f"{size}": {"size": size, "seed": seed} for size in SIZES}
+
+
+def work(size: int, seed: int) -> dict[str, Any]:
+    state = position(size, seed)
+    found = DealFilter(state.game, state.observations(-1), -1)
+    enumerated = sum(len(weights) for _, weights, _ in found.batches())
+    return {"game": str(state.game), "counted": found.count(), "enumerated": enumerated}
+
+
+def table(results: dict[str, dict[str, Any]]) -> str:
+    lines = ["| published | counted | enumerated | game |", "|---:|---:|---:|---|"]
+    for size, result in results.items():
+        lines.append(f"| {int(size):,} | {result['counted']:,} | {result['enumerated']:,} | `{result['game']}` |")
+    return "\n".join(lines) + "\n"
+
+
+def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5, 3), layout="constrained")
+    axes = figure.add_subplot()
+    axes.loglog([int(size) for size in results], [result["counted"] for result in results.values()], "o-")
+    axes.set(xlabel="published number of histories", ylabel="counted", title="Oh Hell: sizes of public states")
+    figure.savefig(path, dpi=150)

@@ -1,0 +1,122 @@
+"""Figures 4 and 6 of history filtering: error of the value of a public belief state by sampler [Solinas2023].
+
+The value of a public belief state is the mean over its histories, by reach probability, of what they are worth to seat
+0 when everybody goes on with the policy. It is known here exactly, by listing all histories, and estimated from n:
+
+    true        drawn from the exact probabilities
+    importance  drawn uniformly, weighted by reach probability
+    gibbs       from the RingSwap chain, 20 transitions before each
+
+Figure 4 has policies learned by independent Q-learning, Figure 6 random ones by policy bias. Positions are played by
+the policy, and may show voids. Errors are means over runs, with standard errors.
+"""
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foglight.policies import Biased
+from foglight.solve.expectation import expected_returns
+from foglight.solve.q_learning import q_learning
+from foglight.studies.filtering_sizes import SIZES, position
+from foglight.worlds.deals import DealFilter
+
+METHODS = ("true", "importance", "gibbs")
+SAMPLES = (1, 2, 5, 10, 20, 50, 100, 200, 400)
+BURN_IN = 20
+LEARNED = "learned"
+POLICIES = (LEARNED, "0.5", "0.7", "0.9")
+
+
+@functools.lru_cache(maxsize=4)
+def learned(game: str) -> Any:
+    return q_learning(game, 400_000, explore=0.2, seed=0, room=1 << 21)
+
+
+def belief(size: int, policy: str, seed: int) -> tuple[DealFilter, np.ndarray, np.ndarray]:
+    """A public belief state: its filter, the probability of each history, and its value for seat 0."""
+    chosen: Any = learned(str(position(size, 0).game)) if policy == LEARNED else Biased(float(policy), seed)
+    state = position(size, seed, chosen, voids=True)
+    found = DealFilter(state.game, state.observations(-1), -1, chosen)
+    parts = [(weights, _values(found, worlds)) for _, weights, worlds in found.batches()]
+    odds = np.concatenate([weights for weights, _ in parts])
+    return found, odds / odds.sum(), np.concatenate([values for _, values in parts])
+
+
+def _values(found: DealFilter, worlds: np.ndarray) -> np.ndarray:
+    return expected_returns(found.game, found.policy, worlds)[:, 0]
+
+
+def gibbs_values(found: DealFilter, n: int, burn_in: int, seed: int) -> np.ndarray:
+    """The values of n histories from the chain, `burn_in` transitions before each."""
+    deals, patterns, _ = found.chain(seed).run(n, burn_in)
+    return _values(found, found.last_worlds(deals, patterns))
+
+
+def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
+    runs = {192: 20, 12_960: 10, 544_320: 2} if quick else dict.fromkeys(SIZES, 100)
+    return {
+        f"{policy} {size} {run}": {"policy": policy, "size": size, "seed": 1000 * seed + run}
+        for policy in ((LEARNED, "0.7") if quick else POLICIES)
+        for size in SIZES
+        for run in range(runs[size])
+    }
+
+
+def work(policy: str, size: int, seed: int) -> dict[str, Any]:
+    found, odds, values = belief(size, policy, seed)
+    truth, most = float(odds @ values), max(SAMPLES)
+    rng = np.random.default_rng(seed)
+    drawn = {
+        "true": (values[rng.choice(len(odds), most, p=odds)], np.ones(most)),
+        "gibbs": (gibbs_values(found, most, BURN_IN, seed), np.ones(most)),
+    }
+    uniform = rng.integers(len(odds), size=most)
+    drawn["importance"] = (values[uniform], odds[uniform])
+    return {
+        method: [abs(float(np.average(sampled[:n], weights=weights[:n])) - truth) for n in SAMPLES]
+        for method, (sampled, weights) in drawn.items()
+    }
+
+
+def _mean(
+    results: dict[str, dict[str, Any]], policy: str, size: int, method: str
+) -> tuple[np.ndarray, np.ndarray, int]:
+    errors = np.array([r[method] for cell, r in results.items() if cell.split()[:2] == [policy, str(size)]])
+    spread = errors.std(0, ddof=1) / len(errors) ** 0.5 if len(errors) > 1 else np.full(len(SAMPLES), np.nan)
+    return errors.mean(0), spread, len(errors)
+
+
+def _policies(results: dict[str, dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(cell.split()[0] for cell in results))
+
+
+def table(results: dict[str, dict[str, Any]]) -> str:
+    shown = [SAMPLES.index(n) for n in (10, 100, 400)]
+    lines = ["| policy | size | sampler | 10 samples | 100 | 400 | runs |", "|---|---:|---|---:|---:|---:|---:|"]
+    for policy in _policies(results):
+        for size in SIZES:
+            for method in METHODS:
+                mean, error, runs = _mean(results, policy, size, method)
+                numbers = " | ".join(f"{mean[i]:.3f} ± {error[i]:.3f}" for i in shown)
+                lines.append(f"| {policy} | {size:,} | {method} | {numbers} | {runs} |")
+    note = "The paper gives curves, no numbers: gibbs close to true, importance above both, at every size."
+    return "\n".join(lines) + f"\n\n{note}\n"
+
+
+def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    policies = _policies(results)
+    figure = Figure(figsize=(10, 2.6 * len(policies)), layout="constrained")
+    for row, policy in enumerate(policies):
+        for column, size in enumerate(SIZES):
+            axes = figure.add_subplot(len(policies), len(SIZES), 1 + row * len(SIZES) + column)
+            for method in METHODS:
+                mean, error, _ = _mean(results, policy, size, method)
+                axes.errorbar(SAMPLES, mean, error, label=method, capsize=2)
+            axes.set(xscale="log", title=f"{policy}, {size:,} histories", xlabel="samples", ylabel="value error")
+    figure.axes[0].legend()
+    figure.savefig(path, dpi=150)

@@ -1,0 +1,402 @@
+"""Which cards can be where: existence by maximum flow, exact counts and exact uniform deals by dynamic programming.
+
+A puzzle is a list of cards, for each card the set of rows that may own it, and for each row how many cards it needs.
+Rows are the seats, and one more for the cards that stay undealt. [Solinas2023, Section 5.2] decides such puzzles by
+integer maximum flow. With few rows more can be had. Cards with the same owners form a column, rows that may own cards
+of the same columns form a class, and classes become one as soon as they agree on the columns still to come. Cell by
+cell, column after column,
+
+    W(needs) = sum over k of C(left, k) * need! / (need - k)! * W(needs less k in the class of this cell)
+
+counts the ways to put what is left into places, where `left`, the rest of the column, follows from the needs. Walking
+down the same table, each k with its share of W, gives independent uniform deals. All numbers are exact integers;
+only the shares are rounded, once, to float64.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy import uint64
+
+from foglight.compile import jitable, kernel
+from foglight.policies import weigh
+from foglight.randomness import below, unit
+from foglight.rules import (
+    CHANCE,
+    NOTHING,
+    TERMINAL,
+    begin,
+    chance,
+    legal,
+    max_legal,
+    new_worlds,
+    observe,
+    player,
+    transition,
+)
+
+HIDDEN = -1  # an action or a card that the viewer has not seen
+ILLEGAL = -1.0  # instead of a probability: the rules or the observations forbid this history
+
+
+class DealTable(NamedTuple):
+    """The table as arrays: nodes of all cells one after another, each with its choices of k."""
+
+    column_begins: np.ndarray  # int64[columns + 1], into cards
+    cards: np.ndarray  # int64[F], column by column
+    cell_column: np.ndarray  # int64[cells]
+    cell_class: np.ndarray  # int64[cells]
+    node_begins: np.ndarray  # int64[nodes + 1], into the next three
+    takes: np.ndarray  # int64[edges]: k
+    shares: np.ndarray  # float64[edges]: the cumulative share of the node's ways
+    next_nodes: np.ndarray  # int64[edges]
+    cell_merges: np.ndarray  # int64[cells]: the class that this one becomes a part of after the cell, or HIDDEN
+    class_sizes: np.ndarray  # int64[classes]
+    places: np.ndarray  # int64[classes, F]: the positions of a class's rows
+
+
+class DealCount:
+    """A puzzle solved: how many ways there are to share out the cards, all of them, and random ones.
+
+    A deal is an array of cards by position: first those of row 0, then those of row 1, and so on.
+    """
+
+    def __init__(self, cards: Sequence[int], owners: Sequence[int], needs: Sequence[int]) -> None:
+        self.cards, self.owners, self.needs = list(cards), list(owners), list(needs)
+        self.balanced = len(self.cards) == sum(self.needs) and min(self.needs, default=0) >= 0
+        live = sum(1 << row for row, need in enumerate(self.needs) if need > 0)
+        groups: dict[int, list[int]] = {}
+        for card, mask in zip(self.cards, self.owners, strict=True):
+            groups.setdefault(mask & live, []).append(card)
+        # few owners first: what is forced is settled before there is anything to choose
+        self.columns = sorted(groups.items(), key=lambda group: (group[0].bit_count(), group[0]))
+        self.balanced &= 0 not in groups  # a card without an owner
+        classes: dict[tuple[bool, ...], list[int]] = {}
+        for row, need in enumerate(self.needs):
+            if need > 0:
+                classes.setdefault(tuple(bool(mask >> row & 1) for mask, _ in self.columns), []).append(row)
+        self.classes = list(classes.items())
+        # cells: column, class, and the class that it can be merged with afterwards, or HIDDEN
+        self._cells: list[tuple[int, int, int]] = []
+        live_classes = set(range(len(self.classes)))
+        for column in range(len(self.columns)):
+            taking = [i for i in sorted(live_classes) if self.classes[i][0][column]]
+            done = {self.classes[i][0][column + 1 :]: i for i in live_classes if i not in taking}
+            for i in taking:
+                twin = done.setdefault(self.classes[i][0][column + 1 :], i)
+                self._cells.append((column, i, twin if twin != i else HIDDEN))
+                live_classes -= {i} if twin != i else set()
+
+    @cached_property
+    def ordered(self) -> int:
+        """How many deals there are, by position; positions of the last row are all alike."""
+        return self._ways[0].get(self._class_needs, 0) // math.factorial(self.needs[-1]) if self.balanced else 0
+
+    def flow(self) -> np.ndarray | None:
+        """How many cards of each column each row gets in some deal, int64[rows, columns]; None if there is none.
+
+        One maximum flow from the columns to the rows [Solinas2023, Section 5.2].
+        """
+        if not self.balanced:
+            return None
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import maximum_flow
+
+        rows, columns = len(self.needs), len(self.columns)
+        sink = 1 + columns + rows
+        capacity = np.zeros((sink + 1, sink + 1), np.int32)
+        for j, (mask, members) in enumerate(self.columns):
+            capacity[0, 1 + j] = len(members)
+            for i in range(rows):
+                capacity[1 + j, 1 + columns + i] = len(members) if mask >> i & 1 else 0
+        capacity[1 + columns : sink, sink] = self.needs
+        found = maximum_flow(csr_array(capacity), 0, sink)
+        if found.flow_value < len(self.cards):
+            return None
+        return found.flow.toarray()[1 : 1 + columns, 1 + columns : sink].T.astype(np.int64)
+
+    def construct(self, rng: np.random.Generator) -> np.ndarray | None:
+        """Some deal, or None; random, but not uniformly."""
+        lengths = self.flow()
+        if lengths is None:
+            return None
+        rows: list[list[int]] = [[] for _ in self.needs]
+        for j, (_, members) in enumerate(self.columns):
+            shuffled = iter(rng.permutation(members).tolist())
+            for row, n in zip(rows, lengths[:, j].tolist(), strict=True):
+                row.extend(next(shuffled) for _ in range(n))
+        return np.array([card for row in rows for card in rng.permutation(row).tolist()], np.int64)
+
+    def draw(self, n: int, random: np.ndarray) -> np.ndarray:
+        """n independent uniform deals, int64[n, F]. There must be one."""
+        deals = np.empty((n, len(self.cards)), np.int64)
+        _draw(self._table, random, deals)
+        return deals
+
+    def assignments(self) -> Iterator[np.ndarray]:
+        """Every way to give each row its cards, in no order, as a deal whose rows are in the order of the columns."""
+        if self.ordered == 0:
+            return
+        cards = [(card, mask) for mask, members in self.columns for card in members]
+        rows: list[list[int]] = [[] for _ in self.needs]
+        needs, dead = list(self.needs), set[tuple[int, ...]]()
+
+        def place(i: int) -> Iterator[np.ndarray]:
+            if i == len(cards):
+                yield np.array([card for row in rows for card in row], np.int64)
+                return
+            card, mask = cards[i]
+            for row in range(len(needs)):
+                if mask >> row & 1 and needs[row]:
+                    needs[row] -= 1
+                    rows[row].append(card)
+                    state, found = (i + 1, *needs), False
+                    if state not in dead:
+                        for deal in place(i + 1):
+                            found = True
+                            yield deal
+                        if not found:
+                            dead.add(state)
+                    rows[row].pop()
+                    needs[row] += 1
+
+        yield from place(0)
+
+    # The table -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _class_needs(self) -> tuple[int, ...]:
+        return tuple(sum(self.needs[row] for row in rows) for _, rows in self.classes)
+
+    @cached_property
+    def _rest(self) -> list[int]:
+        """For each cell how many cards there are in the columns after its own."""
+        sizes = [len(members) for _, members in self.columns]
+        return [sum(sizes[column + 1 :]) for column, _, _ in self._cells]
+
+    @cached_property
+    def _ways(self) -> list[dict[tuple[int, ...], int]]:
+        """For each cell, and after the last, the ways by needs; needs that cannot be met are absent."""
+        layers: list[set[tuple[int, ...]]] = [{self._class_needs}]
+        for t in range(len(self._cells)):
+            layers.append({after for needs in layers[t] for _, after in self._choices(t, needs)})
+        ways: list[dict[tuple[int, ...], int]] = [{} for _ in layers]
+        ways[-1] = {needs: 1 for needs in layers[-1] if not any(needs)}
+        for t in range(len(self._cells) - 1, -1, -1):
+            later = ways[t + 1]
+            for needs in layers[t]:
+                left = sum(needs) - self._rest[t]
+                empty = needs[self._cells[t][1]]
+                total = sum(
+                    math.comb(left, k) * math.perm(empty, k) * later.get(after, 0)
+                    for k, after in self._choices(t, needs)
+                )
+                if total:
+                    ways[t][needs] = total
+        return ways
+
+    def _choices(self, t: int, needs: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """How many cards of the column the class of cell t may take, and the needs after that."""
+        column, i, twin = self._cells[t]
+        left = sum(needs) - self._rest[t]
+        last = t + 1 == len(self._cells) or self._cells[t + 1][0] != column
+        for k in range(left if last else 0, min(left, needs[i]) + 1):
+            after = [*needs]
+            after[i] -= k
+            if twin != HIDDEN:
+                after[twin] += after[i]
+                after[i] = 0
+            yield k, tuple(after)
+
+    @cached_property
+    def _table(self) -> DealTable:
+        numbers: list[dict[tuple[int, ...], int]] = []
+        n = 0
+        for ways in self._ways:
+            first, n = n, n + len(ways)
+            numbers.append(dict(zip(ways, range(first, n), strict=True)))
+        # node 0 is the start: the first layer has no other
+        begins, takes, shares, next_nodes = [0], list[int](), list[float](), list[int]()
+        for t in range(len(self._cells)):
+            later = self._ways[t + 1]
+            for needs, total in self._ways[t].items():
+                left, empty, sum_so_far = sum(needs) - self._rest[t], needs[self._cells[t][1]], 0
+                for k, after in self._choices(t, needs):
+                    if after in later:
+                        sum_so_far += math.comb(left, k) * math.perm(empty, k) * later[after]
+                        takes.append(k)
+                        shares.append(sum_so_far / total)
+                        next_nodes.append(numbers[t + 1][after])
+                begins.append(len(takes))
+        offsets = np.concatenate([[0], np.cumsum(self.needs)]).tolist()
+        places = np.zeros((len(self.classes), len(self.cards)), np.int64)
+        for i, (_, rows) in enumerate(self.classes):
+            positions = [p for row in rows for p in range(offsets[row], offsets[row + 1])]
+            places[i, : len(positions)] = positions
+        cells = np.array(self._cells, np.int64).reshape(-1, 3)
+        return DealTable(
+            np.cumsum([0, *(len(members) for _, members in self.columns)]).astype(np.int64),
+            np.array([card for _, members in self.columns for card in members], np.int64),
+            cells[:, 0].copy(),
+            cells[:, 1].copy(),
+            np.array(begins, np.int64),
+            np.array(takes, np.int64),
+            np.array(shares, np.float64),
+            np.array(next_nodes, np.int64),
+            cells[:, 2].copy(),
+            np.array(self._class_needs, np.int64),
+            places,
+        )
+
+
+@jitable
+def copy(target, source):
+    """Numbers from one array into another; in helpers, slices would count references."""
+    for i in range(len(source)):
+        target[i] = source[i]
+
+
+@jitable
+def shuffle(random, numbers, begin, end):
+    """Put the numbers from begin to end - 1 into random order."""
+    for i in range(end - 1, begin, -1):
+        j = begin + below(random, i - begin + 1)
+        numbers[i], numbers[j] = numbers[j], numbers[i]
+
+
+@kernel
+def _draw(table, random, deals):
+    cards, places = table.cards.copy(), table.places.copy()
+    sizes = np.empty(len(places), np.int64)  # how many places of a class are empty
+    used = np.empty(len(table.column_begins) - 1, np.int64)
+    for d in range(len(deals)):
+        for i in range(len(places)):
+            sizes[i] = table.class_sizes[i]
+            for k in range(sizes[i]):
+                places[i, k] = table.places[i, k]
+        for column in range(len(used)):
+            used[column] = table.column_begins[column]
+        node = 0
+        for t in range(len(table.cell_column)):
+            edge, last = table.node_begins[node], table.node_begins[node + 1] - 1
+            if edge < last:
+                wanted = unit(random)
+                while edge < last and table.shares[edge] <= wanted:
+                    edge += 1
+            column, i, twin = table.cell_column[t], table.cell_class[t], table.cell_merges[t]
+            for _ in range(table.takes[edge]):
+                first = used[column]
+                other = first + below(random, table.column_begins[column + 1] - first)
+                cards[first], cards[other] = cards[other], cards[first]
+                sizes[i] -= 1
+                place = below(random, sizes[i] + 1)
+                deals[d, places[i, place]] = cards[first]
+                places[i, place] = places[i, sizes[i]]
+                used[column] += 1
+            if twin >= 0:
+                for k in range(sizes[i]):
+                    places[twin, sizes[twin] + k] = places[i, k]
+                sizes[twin] += sizes[i]
+            node = table.next_nodes[edge]
+
+
+# From a deal to a history and its probability ----------------------------------------------------------------------
+
+
+class Layout(NamedTuple):
+    """Where the cards of a deal go in a history. Places of a seat: first the cards it keeps, then those it passes."""
+
+    actions: np.ndarray  # int64[T]: the history, HIDDEN where a card is not known
+    deal_times: np.ndarray  # int64[seats, most]: when each of a seat's cards is dealt
+    pass_times: np.ndarray  # int64[seats, most passed]: when it passes each
+    dealt: np.ndarray  # int64[seats]: how many cards it is dealt
+    passes: np.ndarray  # int64[seats]: how many it has passed
+    free_passes: np.ndarray  # int64[seats]: 1 if which ones it passes is not known
+    pattern: np.ndarray  # int64[seats, most]: by place, which of the cards dealt; where known
+    sources: np.ndarray  # int64[seats, most]: by place, the position in the deal, or -1 - card if the card is known
+
+
+@jitable
+def write_history(layout, deal, pattern, history):
+    """The history of a deal and a pattern of passes."""
+    copy(history, layout.actions)
+    for seat in range(len(layout.dealt)):
+        kept = layout.dealt[seat] - layout.passes[seat]
+        for place in range(layout.dealt[seat]):
+            source = layout.sources[seat, place]
+            card = deal[source] if source >= 0 else -1 - source
+            history[layout.deal_times[seat, pattern[seat, place]]] = card
+            if place >= kept:
+                history[layout.pass_times[seat, place - kept]] = card
+
+
+@jitable
+def draw_pattern(layout, random, pattern, seat):
+    """Draw anew which cards a seat passes: those kept stay in the order dealt, those passed come in any order."""
+    n, k = layout.dealt[seat], layout.passes[seat]
+    for i in range(n):
+        pattern[seat, i] = i
+    for i in range(n - 1, n - 1 - k, -1):
+        j = below(random, i + 1)
+        pattern[seat, i], pattern[seat, j] = pattern[seat, j], pattern[seat, i]
+    for i in range(1, n - k):  # insertion sort: the swaps have left few out of order
+        moved, j = pattern[seat, i], i
+        while j > 0 and pattern[seat, j - 1] > moved:
+            pattern[seat, j] = pattern[seat, j - 1]
+            j -= 1
+        pattern[seat, j] = moved
+
+
+@jitable
+def reach(game, policy, history, viewer, observed, worlds, actions, odds):
+    """The probability that the policy plays like this, given chance; ILLEGAL if the rules or the viewer disagree.
+
+    The last world is left in row len(history) % 2 of `worlds`.
+    """
+    worlds[0, :] = uint64(0)
+    begin(game, worlds[0])
+    weight, seen = 1.0, 0
+    for t in range(len(history)):
+        before, after = worlds[t & 1], worlds[1 - (t & 1)]
+        mover = player(game, before)
+        if mover == TERMINAL:
+            return ILLEGAL
+        n = chance(game, before, actions, odds) if mover == CHANCE else legal(game, before, actions)
+        place = 0
+        while place < n and actions[place] != history[t]:
+            place += 1
+        if place == n:
+            return ILLEGAL
+        if mover != CHANCE:
+            weigh(policy, game, before, mover, actions, n, odds)
+            weight *= odds[place]
+        transition(game, before, history[t], after)
+        code = observe(game, before, history[t], after, viewer)
+        if code != NOTHING:
+            if seen == len(observed) or observed[seen] != code:
+                return ILLEGAL
+            seen += 1
+    return weight if seen == len(observed) else ILLEGAL
+
+
+@kernel
+def replay_deals(game, policy, layout, deals, patterns, viewer, observed, histories, weights, worlds):
+    """The history, its probability and its last world for each deal and pattern."""
+    room = new_worlds(game, 2)
+    actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
+    for i in range(len(deals)):
+        write_history(layout, deals[i], patterns[i], histories[i])
+        weights[i] = reach(game, policy, histories[i], viewer, observed, room, actions, odds)
+        worlds[i, :] = room[len(histories[i]) & 1]
+
+
+@kernel
+def draw_patterns(layout, random, patterns):
+    for i in range(len(patterns)):
+        patterns[i, :, :] = layout.pattern
+        for seat in range(len(layout.dealt)):
+            if layout.free_passes[seat] == 1:
+                draw_pattern(layout, random, patterns[i], seat)

@@ -1,0 +1,202 @@
+"""A belief that is kept move by move: the worlds a seat holds possible, and how likely each one is.
+
+`observe` makes the next layer of worlds from the last one (`expansion.py`). Without a policy all histories count alike,
+so that the weight of a world is the number of histories that lead there; with a policy, it is the probability of being
+reached, of chance and of all other seats. The seat's own choices are left out: they depend on its information state
+alone and would change every weight alike.
+
+The set is exact up to `cap` distinct worlds, and a weighted sample of that size from then on. When no world of a sample
+explains an observation, everything since the last exact layer is filtered again with a larger sample; when that dies as
+well, `regeneration.py` searches; when that fails, larger samples yet start from layers remembered on the way, near ones
+first. Filtering again is also tried when only a few worlds are left of a sample.
+
+A world that only actions of probability 0 lead to is kept, with weight 0, while the set is exact. When all that is left
+has weight 0, the policy was wrong about somebody; then every world left counts alike.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from foglight.games import load_game
+from foglight.names import BadInput
+from foglight.policies import Uniform
+from foglight.randomness import fold, unit
+from foglight.rules import NOTHING, PUBLIC, begin, new_worlds, num_players, num_words
+from foglight.worlds.expansion import Expansion, Explained, chosen, systematic, thin
+from foglight.worlds.regeneration import BeliefLost, Layer, regenerate, starts
+
+_KEPT = 1000  # worlds of each earlier sample that are remembered, to search from
+_FEW = 100  # survivors below which a sample is made anew, if more than half of it has died at once
+_LARGER, _LARGEST = 16, 400_000  # how much larger a sample is made when one has died, and the most worlds
+_WORK = 5_000_000  # transitions that each new attempt may try: a fraction of a second in most games
+_WORK_INTERPRETED = 50_000
+
+
+@dataclass(frozen=True)
+class Worlds:
+    """Possible worlds with their probabilities."""
+
+    rows: Any  # uint64[n, W]; a list for a game whose worlds are not rows of words
+    weights: np.ndarray  # float64[n], sum 1
+    exact: bool  # whether these are all there are
+
+
+class Tracker:
+    """What a seat may believe, kept up to date one observation at a time; it starts at the start of the game.
+
+    `positions=True` merges worlds that differ only in what viewers remember. That makes far smaller sets where the
+    board forgets the order of unseen moves, as in Dark Hex. Weights stay exact; but the other viewers' keys in a row
+    are then those of just one of its histories. It needs a policy that does not look at keys: none, or Uniform.
+    `work` bounds the transitions tried when a sample has to be made anew.
+    """
+
+    def __init__(
+        self,
+        game: Any,
+        seat: int,
+        *,
+        cap: int = 100_000,
+        policy: Any = None,
+        seed: int = 0,
+        positions: bool = False,
+        work: int | None = None,
+    ) -> None:
+        self.game = load_game(game)
+        if not PUBLIC <= seat < num_players(self.game):
+            raise BadInput(f"{self.game} has seats 0 to {num_players(self.game) - 1}, not {seat}")
+        if cap < 1:
+            raise BadInput(f"cap must be at least 1, not {cap}")
+        if positions and not (policy is None or isinstance(policy, Uniform)):
+            raise BadInput("positions can be merged only under a policy that looks at no keys: none, or Uniform()")
+        first = new_worlds(self.game, 1)
+        begin(self.game, first[0])
+        rows_of_words = isinstance(first, np.ndarray)
+        if positions and not rows_of_words:
+            raise BadInput(f"{self.game} does not say which part of a world is its position; leave positions out")
+        width = 0 if not rows_of_words else num_words(self.game) if positions else first.shape[1]
+        self.seat, self.cap = seat, cap
+        self.observations: list[int] = []
+        self.exact = True
+        self.tried = 0  # transitions so far
+        self.regenerations = 0  # how often nothing was left of a sample
+        self._expansion = Expansion(self.game, seat, policy, width)
+        self._work = work or (_WORK if rows_of_words else _WORK_INTERPRETED)
+        self._random = np.array([fold(fold(0, seed), seat)], np.uint64)
+        self._layers = [Layer(0, first, np.ones(1), False)]  # the last exact one, then parts of the samples since
+        self._adopt(self._counted(self._expansion.close(first, np.ones(1), cap, self._random)))
+
+    def observe(self, observation: int) -> None:
+        """The seat learns something, its own actions included."""
+        if observation == NOTHING:
+            raise BadInput("NOTHING is not an observation: a seat that learns nothing is not told so")
+        observations = [*self.observations, int(observation)]
+        explained = self._followed(self._rows, self._weights, observations[-1], self.cap, self._random)
+        survivors = len(explained.weights)
+        if self.exact:
+            if survivors == 0:
+                raise BadInput(f"seat {self.seat} cannot observe {observation} after {self.observations}")
+            self._layers = [Layer(len(self.observations), self._rows, self._weights, True)]
+        elif survivors == 0:
+            explained = self._regenerated(observations, at_turn=False, random=self._random)
+        elif survivors < min(_FEW, len(self._weights) // 2):
+            larger = self._filtered_again(observations, at_turn=False, random=self._random)
+            if larger is not None and len(larger.weights) > survivors:
+                explained = larger
+        self.observations = observations
+        self._adopt(explained)
+        if not self.exact:
+            self._layers.append(_remembered(len(observations), self._rows, self._weights, self._random))
+
+    def worlds(self, turn_only: bool = True) -> Worlds:
+        """The worlds in which the seat is to move, or all of them. Looking changes nothing."""
+        if not turn_only or self._turns.all():
+            return Worlds(self._rows, self._weights, self.exact)
+        rows, weights = chosen(self._rows, np.flatnonzero(self._turns)), self._weights[self._turns]
+        if len(weights) == 0:
+            if self.exact:
+                raise BadInput(f"seat {self.seat} has no move after the observations {self.observations}")
+            random = np.array([fold(self._random[0], len(self.observations))], np.uint64)
+            found = self._regenerated(self.observations, at_turn=True, random=random)
+            rows, weights = chosen(found.rows, np.flatnonzero(found.turns)), found.weights[found.turns]
+        return Worlds(rows, _normalised(weights), self.exact)
+
+    @property
+    def effective_size(self) -> float:
+        """How many equally likely worlds would say as much: 1 / sum of the squared weights."""
+        return float(1.0 / np.square(self._weights).sum())
+
+    def __len__(self) -> int:
+        return len(self._weights)
+
+    def _adopt(self, explained: Explained) -> None:
+        self._rows, self._weights, self._turns = explained.rows, _normalised(explained.weights), explained.turns
+        self.exact = self.exact and not explained.thinned
+
+    def _counted(self, explained: Explained) -> Explained:
+        self.tried += explained.tried
+        return explained
+
+    def _followed(self, rows: Any, weights: np.ndarray, observation: int, cap: int, random: np.ndarray) -> Explained:
+        return self._counted(self._expansion.follow(rows, weights, observation, cap, random))
+
+    def _regenerated(self, observations: list[int], at_turn: bool, random: np.ndarray) -> Explained:
+        """A sample made anew, because nothing is left of the old one."""
+        self.regenerations += 1
+        explained = self._filtered_again(observations, at_turn, random)
+        if explained is not None:
+            return explained
+        try:
+            rows, weights, tried = regenerate(
+                self._expansion, self._layers, observations, at_turn, self.cap, self._work, random
+            )
+        except BeliefLost:
+            for first in starts(self._layers, len(observations)):
+                explained = self._filtered_from(first, _LARGEST, self._work // 4, observations, at_turn, random)
+                if explained is not None:
+                    return explained
+            raise
+        self.tried += tried
+        return self._counted(self._expansion.close(rows, weights, self.cap, random))
+
+    def _filtered_again(self, observations: list[int], at_turn: bool, random: np.ndarray) -> Explained | None:
+        """All since the last exact layer once more, with a larger sample."""
+        cap = max(self.cap, min(self.cap * _LARGER, _LARGEST))
+        return self._filtered_from(self._layers[0], cap, self._work, observations, at_turn, random)
+
+    def _filtered_from(
+        self, first: Layer, cap: int, work: int, observations: list[int], at_turn: bool, random: np.ndarray
+    ) -> Explained | None:
+        """From an earlier layer once more; None if the sample dies or takes too long."""
+        begun, layers = self.tried, []
+        explained = Explained(first.rows, first.weights, np.zeros(0, bool), False, 0)
+        if not first.closed:
+            explained = self._counted(self._expansion.close(first.rows, first.weights, cap, random))
+        for at in range(first.at, len(observations)):
+            weights = _normalised(explained.weights)
+            explained = self._followed(explained.rows, weights, observations[at], cap, random)
+            if len(explained.weights) == 0 or self.tried - begun > work:
+                return None
+            layers.append(_remembered(at + 1, explained.rows, explained.weights, random))
+        if at_turn:
+            return _reduced(explained, self.cap, random) if explained.turns.any() else None
+        self._layers = [layer for layer in self._layers if layer.at <= first.at] + layers[:-1]
+        return _reduced(explained, self.cap, random)
+
+
+def _normalised(weights: np.ndarray) -> np.ndarray:
+    total = weights.sum()
+    return weights / total if total > 0.0 else np.full(len(weights), 1.0 / max(1, len(weights)))
+
+
+def _remembered(at: int, rows: Any, weights: np.ndarray, random: np.ndarray) -> Layer:
+    some = systematic(_normalised(weights), _KEPT, unit(random))
+    return Layer(at, chosen(rows, some), np.ones(len(some)), True)
+
+
+def _reduced(explained: Explained, cap: int, random: np.ndarray) -> Explained:
+    if len(explained.weights) <= cap:
+        return explained
+    kept, new, _ = thin(explained.weights, cap, unit(random))
+    return Explained(chosen(explained.rows, kept), new, explained.turns[kept], True, explained.tried)

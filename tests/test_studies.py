@@ -1,0 +1,114 @@
+"""Studies: found by name, resumable, and close to what was published."""
+
+import json
+import sys
+
+import pytest
+
+import foglight as fl
+from foglight import studies
+from foglight.cli import main
+from foglight.studies import Ledger, filtering_entropy, filtering_sizes, load_study, run_study, study_names
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def command(*arguments):
+        monkeypatch.setattr(sys, "argv", ["foglight", "study", *arguments])
+        with pytest.raises(SystemExit) as exited:
+            main()
+        printed = capsys.readouterr()
+        return exited.value.code, printed.out, printed.err
+
+    return command
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_every_study_says_what_it_is_and_has_cells(name):
+    study = load_study(name)
+    assert "\n" in study.__doc__
+    quick, full = study.cells(True, 0), study.cells(False, 0)
+    assert quick and len(full) >= len(quick)
+
+
+def test_table_1_is_reproduced_exactly(tmp_path):
+    table = run_study("filtering_sizes", tmp_path, quick=True, seed=3)
+    for size in ("192", "12,960", "544,320"):
+        assert f"| {size} | {size} | {size} |" in table
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    assert json.loads((tmp_path / "data.json").read_text())["192"]["enumerated"] == 192
+
+
+def test_table_2_small_states_come_close_to_the_published_entropy():
+    # published 6.84, 6.13 and 4.89 bits; 40 states have a standard error of about 0.13, and 5 of them are allowed
+    for bias, published in ((0.5, 6.84), (0.7, 6.13), (0.9, 4.89)):
+        found = [filtering_entropy.work(192, bias, seed)["entropy"] for seed in range(40)]
+        assert abs(sum(found) / 40 - published) < 5 * 0.15
+
+
+def test_entropy_and_variance_by_hand():
+    _, odds, values = filtering_entropy.belief(192, 0.7, 5)
+    result = filtering_entropy.work(192, 0.7, 5)
+    assert sum(odds) == pytest.approx(1)
+    mean = sum(p * v for p, v in zip(odds, values, strict=True))
+    assert result["variance"] == pytest.approx(sum(p * (v - mean) ** 2 for p, v in zip(odds, values, strict=True)))
+
+
+def test_a_position_of_the_published_size_shows_no_void():
+    state = filtering_sizes.position(192, 4)
+    assert fl.history_filter(state.game, state.observations(fl.PUBLIC)).count() == 192
+
+
+def test_a_killed_study_goes_on_where_it_ended(tmp_path, monkeypatch):
+    done = []
+
+    class Toy:
+        @staticmethod
+        def cells(quick, seed):
+            return {name: {"number": number} for number, name in enumerate("abc")}
+
+        @staticmethod
+        def work(number):
+            if number == 2 and len(done) < 3:
+                done.append("killed")
+                raise KeyboardInterrupt
+            done.append(number)
+            return {"square": number**2}
+
+        @staticmethod
+        def table(results):
+            return str([result["square"] for result in results.values()])
+
+        @staticmethod
+        def draw(results, path):
+            path.write_bytes(b"")
+
+    monkeypatch.setattr(studies, "load_study", lambda name: Toy)
+    with pytest.raises(KeyboardInterrupt):
+        run_study("toy", tmp_path, True, 0)
+    torn = tmp_path / "cells-quick-0.jsonl"
+    torn.write_text(torn.read_text() + '\n{"cell": "c", "vers')
+    assert run_study("toy", tmp_path, True, 0) == "[0, 1, 4]"
+    assert done == [0, 1, "killed", 2], "what was done is not done again"
+
+
+def test_results_of_another_version_are_not_taken(tmp_path):
+    path = tmp_path / "cells.jsonl"
+    Ledger(path).add("a", {"x": 1})
+    assert Ledger(path).results == {"a": {"x": 1}}
+    path.write_text(path.read_text().replace(fl.__version__, "0.0.0"))
+    assert Ledger(path).results == {}
+
+
+def test_the_command(run, tmp_path):
+    code, out, _ = run("list")
+    assert code == 0 and "filtering_sizes" in out
+    assert [row["name"] for row in json.loads(run("list", "--json")[1])] == study_names()
+    code, out, _ = run("run", "filtering_sizes", "--folder", str(tmp_path / "new" / "folder"))
+    assert code == 0 and "544,320" in out
+    code, out, err = run("run", "filtering_size")
+    assert (code, out) == (2, "") and "did you mean 'filtering_sizes'?" in err and err.count("\n") == 1
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    code, _, err = run("run", "filtering_sizes", "--folder", str(blocked / "x"))
+    assert code == 2 and "cannot use" in err
