@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -263,6 +263,46 @@ def rollouts(
     for row in rows:
         table.add_row(row["game"], f"{row['foglight']:,.0f}", f"{row['openspiel']:,.0f}", f"{row['ratio']:.1f}×")
     out.print(table)
+
+
+@bench.command()
+def deals(
+    seconds: Annotated[float, typer.Option(help="Time for each measurement.")] = 0.5,
+    json_: Json = False,
+) -> None:
+    """Deals of trick-taking games a second: exact, by RingSwap, by drawn rings."""
+    from foglight.bench import deals as bench_deals
+
+    if not 0.01 <= seconds <= 600:
+        raise BadInput(f"seconds must be from 0.01 to 600, not {seconds}")
+    _measured((row.summary() for row in bench_deals.run(seconds)), json_)
+
+
+@bench.command()
+def trackers(
+    games: Annotated[int, typer.Option(help="Random games of each kind.")] = 20,
+    cap: Annotated[int, typer.Option(help="Worlds held at most.")] = 100_000,
+    json_: Json = False,
+) -> None:
+    """Running beliefs: how fast they follow a game, and how large they get."""
+    from foglight.bench import trackers as bench_trackers
+
+    if games < 1 or cap < 2:
+        raise BadInput(f"games must be at least 1 and cap at least 2, not {games} and {cap}")
+    _measured((row.summary() for row in bench_trackers.run(games, cap)), json_)
+
+
+def _measured(rows: Iterable[dict[str, Any]], as_json: bool) -> None:
+    """Rows as they come, the count of them on stderr; a table or data at the end."""
+    done = []
+    with _progress("cases") as progress:
+        for row in rows:
+            done.append(row)
+            progress(len(done), len(done) + 1)
+    if as_json:
+        typer.echo(json.dumps(done, indent=2))
+    else:
+        _show([{key: f"{v:,.3g}" if isinstance(v, float) else v for key, v in row.items()} for row in done])
 
 
 def _show(rows: list[dict[str, Any]]) -> None:

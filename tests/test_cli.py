@@ -97,6 +97,8 @@ BAD = [
     (("match", "random", "random", "--game", "kuhn_poker", "--store", "/no/such/folder/x"), "choose another file"),
     (("match", "random", "random", "--game", "kuhn_poker", "--store", __file__), "choose another file"),
     (("bench", "rollouts", "--seconds", "0"), "seconds must be from 0.01 to 600"),
+    (("bench", "deals", "--seconds", "0"), "seconds must be from 0.01 to 600"),
+    (("bench", "trackers", "--games", "0"), "games must be at least 1"),
     (("bench", "frob"), "No such command"),
     (("frob",), "No such command"),
     (("games", "--frob"), "No such option"),
@@ -111,7 +113,7 @@ def test_bad_input_gets_one_line_and_exit_code_2(run, arguments, advice):
 
 
 def test_help_is_there_for_every_command(run):
-    for command in ("games", "agents", "play", "match", "bench"):
+    for command in ("games", "agents", "play", "match", "belief", "study", "bench"):
         code, out, _ = run(command, "--help")
         assert code == 0 and "Usage" in out
 
@@ -131,3 +133,10 @@ def test_the_bench_measures_both_sides(run):
     assert all(
         row["ratio"] == pytest.approx(row["foglight"] / row["openspiel"]) and row["openspiel"] > 0 for row in rows
     )
+
+
+def test_the_trackers_bench_follows_games(run):
+    code, out, _ = run("bench", "trackers", "--games", "1", "--cap", "500", "--json")
+    rows = json.loads(out)
+    assert code == 0 and {"phantom_ttt", "battleship"} <= {row["game"] for row in rows}
+    assert all(row["largest"] <= 1000 for row in rows)

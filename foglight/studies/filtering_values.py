@@ -32,7 +32,7 @@ POLICIES = (LEARNED, "0.5", "0.7", "0.9")
 
 @functools.lru_cache(maxsize=4)
 def learned(game: str) -> Any:
-    return q_learning(game, 400_000, explore=0.2, seed=0, room=1 << 21)
+    return q_learning(game, 150_000, explore=0.2, seed=0, room=1 << 21)
 
 
 def belief(size: int, policy: str, seed: int) -> tuple[DealFilter, np.ndarray, np.ndarray]:
