@@ -292,6 +292,19 @@ def trackers(
     _measured((row.summary() for row in bench_trackers.run(games, cap)), json_)
 
 
+@bench.command()
+def samples(
+    positions: Annotated[int, typer.Option(help="Random positions of each game.")] = 50,
+    json_: Json = False,
+) -> None:
+    """Hidden worlds a second, and how many are illegal, against OpenSpiel's resampling."""
+    from foglight.bench import samples as bench_samples
+
+    if positions < 1:
+        raise BadInput(f"positions must be at least 1, not {positions}")
+    _measured((row.summary() for row in bench_samples.run(positions)), json_)
+
+
 def _measured(rows: Iterable[dict[str, Any]], as_json: bool) -> None:
     """Rows as they come, the count of them on stderr; a table or data at the end."""
     done = []

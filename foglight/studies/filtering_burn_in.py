@@ -1,0 +1,67 @@
+"""Figure 5 of history filtering: what burning samples of the Gibbs sampler buys at an equal cost [Solinas2023].
+
+A sample is taken after every `burn` transitions of the RingSwap chain; with the same number of transitions, burning
+less gives more samples that are less independent. Errors are those of the value of a public belief state, as in
+`filtering_values`, with random policies of bias 0.7.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foglight.studies.filtering_sizes import SIZES
+from foglight.studies.filtering_values import belief, gibbs_values
+
+BURNS = (1, 5, 20, 100)
+TRANSITIONS = (100, 200, 500, 1000, 2000, 5000, 10_000)
+BIAS = "0.7"
+
+
+def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
+    runs = {192: 20, 12_960: 10, 544_320: 2} if quick else dict.fromkeys(SIZES, 100)
+    return {f"{size} {run}": {"size": size, "seed": 1000 * seed + run} for size in SIZES for run in range(runs[size])}
+
+
+def work(size: int, seed: int) -> dict[str, Any]:
+    found, odds, values = belief(size, BIAS, seed)
+    truth, errors = float(odds @ values), {}
+    for burn in BURNS:
+        sampled = gibbs_values(found, max(TRANSITIONS) // burn, burn, seed)
+        errors[str(burn)] = [abs(float(sampled[: n // burn].mean()) - truth) for n in TRANSITIONS]
+    return errors
+
+
+def _mean(results: dict[str, dict[str, Any]], size: int, burn: int) -> tuple[np.ndarray, np.ndarray]:
+    errors = np.array([result[str(burn)] for cell, result in results.items() if cell.split()[0] == str(size)])
+    spread = errors.std(0, ddof=1) / len(errors) ** 0.5 if len(errors) > 1 else np.full(len(TRANSITIONS), np.nan)
+    return errors.mean(0), spread
+
+
+def table(results: dict[str, dict[str, Any]]) -> str:
+    shown = [TRANSITIONS.index(n) for n in (200, 1000, 10_000)]
+    lines = ["| size | transitions a sample | 200 transitions | 1 000 | 10 000 |", "|---:|---:|---:|---:|---:|"]
+    for size in SIZES:
+        for burn in BURNS:
+            mean, error = _mean(results, size, burn)
+            lines.append(
+                f"| {size:,} | {burn} | " + " | ".join(f"{mean[i]:.3f} ± {error[i]:.3f}" for i in shown) + " |"
+            )
+    return (
+        "\n".join(lines)
+        + "\n\nThe paper gives curves: burning fewer can be better at an equal number of transitions.\n"
+    )
+
+
+def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 3), layout="constrained")
+    for column, size in enumerate(SIZES):
+        axes = figure.add_subplot(1, len(SIZES), 1 + column)
+        for burn in BURNS:
+            mean, error = _mean(results, size, burn)
+            axes.errorbar(TRANSITIONS, mean, error, label=f"{burn}", capsize=2)
+        axes.set(xscale="log", yscale="log", title=f"{size:,} histories", xlabel="transitions", ylabel="value error")
+    figure.axes[0].legend(title="transitions a sample")
+    figure.savefig(path, dpi=150)
