@@ -1,6 +1,5 @@
 """The command line: what it prints, what it refuses, and that it never answers with a traceback."""
 
-import builtins
 import json
 import subprocess
 import sys
@@ -8,30 +7,6 @@ import sys
 import pytest
 
 import foglight as fl
-from foglight.cli import main
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run a command line in this process: exit code, stdout, stderr."""
-
-    def command(*arguments, typed=()):
-        answers = iter(typed)
-
-        def answer(prompt=""):
-            try:
-                return next(answers)
-            except StopIteration:
-                raise EOFError from None
-
-        monkeypatch.setattr(builtins, "input", answer)
-        monkeypatch.setattr(sys, "argv", ["foglight", *arguments])
-        with pytest.raises(SystemExit) as exited:
-            main()
-        printed = capsys.readouterr()
-        return exited.value.code, printed.out, printed.err
-
-    return command
 
 
 def test_games_and_agents_are_listed(run):

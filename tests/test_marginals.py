@@ -1,12 +1,10 @@
 """What is where, how likely: by hand, in the terminal, as a picture, from a saved game."""
 
 import json
-import sys
 
 import pytest
 
 import foglight as fl
-from foglight.cli import main
 from foglight.games import game_class
 from foglight.rules import contents, places
 from foglight.worlds.marginals import heat, marginals
@@ -69,30 +67,20 @@ def test_a_game_without_places_says_so():
         marginals(state.game, [state.world], [1.0], exact=True)
 
 
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["foglight", "belief", *arguments])
-        with pytest.raises(SystemExit) as exited:
-            main()
-        printed = capsys.readouterr()
-        return exited.value.code, printed.out, printed.err
-
-    return command
-
-
 def test_the_command_shows_what_a_seat_may_think(run):
-    code, out, _ = run("battleship", "a1", "c3", "b2 right", "a1 down", "a1", "--seat", "0")
+    code, out, _ = run("belief", "battleship", "a1", "c3", "b2 right", "a1 down", "a1", "--seat", "0")
     assert code == 0
     assert "all 14 worlds" in out and "# 57%" in out and "you shoot a1: hit" in out
-    data = json.loads(run("kuhn_poker", "jack", "queen", "--json")[1])
+    data = json.loads(run("belief", "kuhn_poker", "jack", "queen", "--json")[1])
     assert data["places"]["seat 1"] == {"queen": 0.5, "king": 0.5} and data["exact"]
 
 
 def test_the_command_reads_saved_games_and_draws(run, tmp_path):
     store, picture = tmp_path / "games.sqlite", tmp_path / "belief.png"
     fl.play_match("phantom_ttt", ["random", "random"], games=3, seed=1, store=store)
-    code, out, _ = run("phantom_ttt", "--store", str(store), "--number", "2", "--after", "4", "--plot", str(picture))
+    code, out, _ = run(
+        "belief", "phantom_ttt", "--store", str(store), "--number", "2", "--after", "4", "--plot", str(picture)
+    )
     assert code == 0 and "worlds that agree" in out
     assert picture.read_bytes().startswith(b"\x89PNG")
 
@@ -109,7 +97,7 @@ def test_the_command_reads_saved_games_and_draws(run, tmp_path):
     ],
 )
 def test_bad_input_gets_one_line(run, arguments, advice):
-    code, out, err = run(*arguments)
+    code, out, err = run("belief", *arguments)
     assert (code, out) == (2, "") and advice in err and err.count("\n") == 1
 
 

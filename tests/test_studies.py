@@ -1,26 +1,12 @@
 """Studies: found by name, resumable, and close to what was published."""
 
 import json
-import sys
 
 import pytest
 
 import foglight as fl
 from foglight import studies
-from foglight.cli import main
 from foglight.studies import Ledger, filtering_entropy, filtering_sizes, load_study, run_study, study_names
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["foglight", "study", *arguments])
-        with pytest.raises(SystemExit) as exited:
-            main()
-        printed = capsys.readouterr()
-        return exited.value.code, printed.out, printed.err
-
-    return command
 
 
 @pytest.mark.parametrize("name", study_names())
@@ -101,14 +87,14 @@ def test_results_of_another_version_are_not_taken(tmp_path):
 
 
 def test_the_command(run, tmp_path):
-    code, out, _ = run("list")
+    code, out, _ = run("study", "list")
     assert code == 0 and "filtering_sizes" in out
-    assert [row["name"] for row in json.loads(run("list", "--json")[1])] == study_names()
-    code, out, _ = run("run", "filtering_sizes", "--folder", str(tmp_path / "new" / "folder"))
+    assert [row["name"] for row in json.loads(run("study", "list", "--json")[1])] == study_names()
+    code, out, _ = run("study", "run", "filtering_sizes", "--folder", str(tmp_path / "new" / "folder"))
     assert code == 0 and "544,320" in out
-    code, out, err = run("run", "filtering_size")
+    code, out, err = run("study", "run", "filtering_size")
     assert (code, out) == (2, "") and "did you mean 'filtering_sizes'?" in err and err.count("\n") == 1
     blocked = tmp_path / "file"
     blocked.write_text("")
-    code, _, err = run("run", "filtering_sizes", "--folder", str(blocked / "x"))
+    code, _, err = run("study", "run", "filtering_sizes", "--folder", str(blocked / "x"))
     assert code == 2 and "cannot use" in err

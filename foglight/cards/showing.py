@@ -76,8 +76,7 @@ def view_text(game, world, seat, *lines):
     seats = range(num_players(game))
     held = tricks.hand(game, world, seat)
     # in most games nobody looks before all of one's cards are dealt
-    looked = get(world, tricks.PHASE) > tricks.DEAL or bits.count(held) >= tricks.hand_size(game, world) > 0
-    looked = looked or (bits.count(held) > 0 and tricks.hand_size(game, world) == 0)
+    looked = get(world, tricks.PHASE) > tricks.DEAL or bits.count(held) >= max(1, tricks.hand_size(game, world))
     own = f"your hand: {cards_text(game, held) if looked else 'not dealt yet'}"
     took = by_seat("tricks", (tricks.taken(world, other) for other in seats))
     return "\n".join(

@@ -5,7 +5,7 @@ each result as it is done, and then writes a table and a picture beside the data
 it ended.
 """
 
-import importlib
+import importlib.util
 import json
 import os
 import pkgutil
@@ -52,6 +52,8 @@ def load_study(name: str) -> Any:
 def run_study(name: str, folder: Path, quick: bool, seed: int, progress: Progress | None = None) -> str:
     """Work out what is missing in `folder`, then write `data.json`, `table.md` and `picture.png`; the table."""
     study = load_study(name)
+    if importlib.util.find_spec("matplotlib") is None:
+        raise BadInput("studies draw pictures; install what they need with: pip install 'foglight[plots]'")
     cells = study.cells(quick, seed)
     ledger = Ledger(folder / f"cells-{'quick' if quick else 'full'}-{seed}.jsonl")
     for done, (cell, arguments) in enumerate(cells.items()):

@@ -9,6 +9,7 @@ the viewer exactly them, whoever moves next, unless a mover is asked for: a seat
 its turn. Without a policy every history counts alike; with one, its weight is its reach probability, chance included.
 """
 
+import importlib.util
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -63,8 +64,9 @@ class HistoryFilter:
             return method
         if is_trick_taking(self.game):
             return "deals"
-        is_formula = mover is None and policy is None and formula(self.game, self.observations, self.viewer) is not None
-        return "sat" if is_formula else "layers"
+        if mover is not None or policy is not None or importlib.util.find_spec("pysat") is None:
+            return "layers"
+        return "layers" if formula(self.game, self.observations, self.viewer) is None else "sat"
 
     def exists(self) -> bool:
         """Whether anything could have led there."""
