@@ -71,11 +71,17 @@ def _find(keys, wanted):
     return low if low < len(keys) and keys[low] == wanted else -1
 
 
-@implements(Tabular, "weigh")
-def _weigh_tabular(policy, game, world, seat, actions, n, out):
+@jitable
+def weigh_by_table(policy, game, world, seat, actions, n, out):
+    """What a table says of the legal actions."""
     row = _find(policy.keys, uint64(key(game, world, seat)))
     for i in range(n):
         out[i] = policy.probabilities[policy.begins[row] + i] if row >= 0 else 1.0 / n
+
+
+@implements(Tabular, "weigh")
+def _weigh_tabular(policy, game, world, seat, actions, n, out):
+    weigh_by_table(policy, game, world, seat, actions, n, out)
 
 
 def tabular(table: dict[int, list[float]]) -> Tabular:
