@@ -2,12 +2,16 @@
 
 from typing import Any
 
+from foglight.agent_policies import agent_policy
 from foglight.agents import agent_names, load_agent
 from foglight.arena.match import MatchResult, play_match
 from foglight.games import game_names, load_game
 from foglight.names import BadInput
 from foglight.playouts import random_playouts
 from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL
+from foglight.solve.linear import game_value
+from foglight.solve.solved import Solved
+from foglight.solve.solver import best_response, exploitability, nash_conv, policy_values, solve
 from foglight.state import State, new_state
 from foglight.version import __version__
 from foglight.worlds.filter import HistoryFilter, history_filter
@@ -30,15 +34,23 @@ __all__ = [
     "BadInput",
     "HistoryFilter",
     "MatchResult",
+    "Solved",
     "State",
     "__version__",
     "agent_names",
+    "agent_policy",
     "as_openspiel_bot",
+    "best_response",
+    "exploitability",
     "game_names",
+    "game_value",
     "history_filter",
     "load_agent",
     "load_game",
+    "nash_conv",
     "new_state",
     "play_match",
+    "policy_values",
     "random_playouts",
+    "solve",
 ]

@@ -2,7 +2,8 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -170,6 +171,73 @@ def match(
 
 
 @app.command()
+def solve(
+    game: Annotated[str, typer.Argument(help="Such as 'leduc_poker'.")],
+    iterations: Annotated[int, typer.Option(help="How many, counted from the very beginning.")] = 10_000,
+    method: Annotated[str, typer.Option(help="cfr, cfr+, dcfr, pcfr+, external, outcome; or lp, exact.")] = "cfr+",
+    save: Annotated[Path | None, typer.Option(help="Keep the policy in this file; the same command goes on.")] = None,
+    memory: Annotated[float, typer.Option(help="GiB that the game's tree may take.")] = 4.0,
+    seed: Seed = 0,
+    json_: Json = False,
+) -> None:
+    """Find an equilibrium of a small game, and say how far from one it is."""
+    from foglight.solve.solver import sequence_form
+
+    if seed < 0:
+        raise BadInput(f"seed must be at least 0, not {seed}")
+    if save is not None and not save.parent.is_dir():
+        raise BadInput(f"cannot write {save}: there is no folder {save.parent}; make it, or choose another file")
+    begin = time.perf_counter()
+    sequences = sequence_form(game, memory)
+    tree_seconds = time.perf_counter() - begin
+    try:
+        with _progress("iterations") as bar:
+            told = bar if err.is_terminal else None
+            if method == "lp":
+                policy = _solve_exactly(sequences, save)
+            else:
+                policy = fl.solve(game, iterations, method, checkpoint=save, seed=seed, memory=memory, progress=told)
+    except KeyboardInterrupt:
+        if save is not None and save.exists():
+            _fail(f"stopped; what was done is in {save}, but for the last seconds, and the same command goes on", 130)
+        _fail("stopped; nothing is kept yet" if save else "stopped; --save FILE would keep what is done", 130)
+    seconds, nodes = time.perf_counter() - begin, sequences.tree.num_nodes
+    if json_:
+        facts = {name: getattr(policy, name) for name in ("game", "method", "iterations", "value", "exploitability")}
+        facts |= {"seconds": seconds, "tree_seconds": tree_seconds, "saved": str(save) if save else None}
+        typer.echo(json.dumps({**facts, "nodes": nodes, "information_states": sequences.num_states}, indent=2))
+        return
+    rows = {
+        "value to seat 0": f"{policy.value:.9g}",
+        "exploitability": f"{policy.exploitability:.3g}",
+        "time": f"{seconds:.3g} s, {tree_seconds:.3g} s of it for the tree",
+        "method": "linear programming, exact" if method == "lp" else f"{method}, {policy.iterations:,} iterations",
+        "size": f"{nodes:,} nodes, {sequences.num_states:,} information states",
+    }
+    _show([{policy.game: name, "": text} for name, text in rows.items()])
+    if sequences.tree.num_seats != 2 or abs(sequences.tree.payoffs.sum(1)).max(initial=0.0) > 1e-9:
+        typer.echo("\nnot a zero-sum game of two seats: nothing says that this comes close to an equilibrium")
+    advice = f"to play it: foglight match --game '{policy.game}' 'policy(file={json.dumps(str(save))})' random"
+    typer.echo(f"\n{advice}" if save else "\n--save FILE would keep it for the agent policy(file=FILE)")
+
+
+def _solve_exactly(sequences: Any, save: Path | None) -> fl.Solved:
+    """The linear program's equilibrium; it goes on from nothing, and replaces nothing that can be gone on with."""
+    from foglight.solve.linear import equilibrium
+    from foglight.solve.plans import gaps
+    from foglight.solve.solved import solved
+
+    if save is not None and save.exists() and (kept := fl.Solved.load(save)).method != "lp":
+        raise BadInput(f"{save} holds {kept.iterations} iterations of {kept.method}; choose another file")
+    value, behaviour = equilibrium(sequences)
+    facts = {"game": str(sequences.tree.game), "method": "lp", "iterations": 0, "seed": 0, "state": {}}
+    policy = solved(sequences, behaviour, **facts, value=value, exploitability=float(gaps(sequences, behaviour).mean()))
+    if save is not None:
+        policy.save(save)
+    return policy
+
+
+@app.command()
 def belief(
     game: Annotated[str, typer.Argument(help="Such as 'dark_hex(rows=4,cols=4)'.")],
     moves: Annotated[list[str] | None, typer.Argument(help="What happened so far, chance included.")] = None,
@@ -266,56 +334,46 @@ def rollouts(
 
 
 @bench.command()
-def deals(
-    seconds: Annotated[float, typer.Option(help="Time for each measurement.")] = 0.5,
+def beliefs(
+    section: Annotated[str, typer.Option(help="One of deals, samples, trackers, legality; or all.")] = "all",
+    seconds: Annotated[float, typer.Option(help="Time for each rate.")] = 0.5,
+    positions: Annotated[int, typer.Option(help="Random positions of each card game.")] = 50,
+    games: Annotated[int, typer.Option(help="Random games for each tracker.")] = 20,
+    samples: Annotated[int, typer.Option(help="Samples of each card game to judge by the rules.")] = 10_000,
+    seed: Seed = 0,
     json_: Json = False,
 ) -> None:
-    """Deals of trick-taking games a second: exact, by RingSwap, by drawn rings."""
-    from foglight.bench import deals as bench_deals
+    """What beliefs cost, beside OpenSpiel's and plain Python's; and whether they may be true."""
+    from foglight.bench import beliefs as bench_beliefs
 
-    if not 0.01 <= seconds <= 600:
-        raise BadInput(f"seconds must be from 0.01 to 600, not {seconds}")
-    _measured((row.summary() for row in bench_deals.run(seconds)), json_)
+    _measure(bench_beliefs.tasks(section, seconds, positions, games, samples, seed), json_)
 
 
-@bench.command()
-def trackers(
-    games: Annotated[int, typer.Option(help="Random games of each kind.")] = 20,
-    cap: Annotated[int, typer.Option(help="Worlds held at most.")] = 100_000,
+@bench.command("solve")
+def bench_solve(
+    seconds: Annotated[float, typer.Option(help="Time for each side and round.")] = 0.5,
     json_: Json = False,
 ) -> None:
-    """Running beliefs: how fast they follow a game, and how large they get."""
-    from foglight.bench import trackers as bench_trackers
+    """What solving costs, beside OpenSpiel's C++ and LiteEFG; and how much memory a node takes."""
+    from foglight.bench import solve as bench_solving
 
-    if games < 1 or cap < 2:
-        raise BadInput(f"games must be at least 1 and cap at least 2, not {games} and {cap}")
-    _measured((row.summary() for row in bench_trackers.run(games, cap)), json_)
+    _measure(bench_solving.tasks(seconds), json_)
 
 
-@bench.command()
-def samples(
-    positions: Annotated[int, typer.Option(help="Random positions of each game.")] = 50,
-    json_: Json = False,
-) -> None:
-    """Hidden worlds a second, and how many are illegal, against OpenSpiel's resampling."""
-    from foglight.bench import samples as bench_samples
-
-    if positions < 1:
-        raise BadInput(f"positions must be at least 1, not {positions}")
-    _measured((row.summary() for row in bench_samples.run(positions)), json_)
-
-
-def _measured(rows: Iterable[dict[str, Any]], as_json: bool) -> None:
-    """Rows as they come, the count of them on stderr; a table or data at the end."""
-    done = []
-    with _progress("cases") as progress:
-        for row in rows:
-            done.append(row)
-            progress(len(done), len(done) + 1)
+def _measure(tasks: list[tuple[str, Any]], as_json: bool) -> None:
+    """Take measurements one after the other; tables or data at the end."""
+    tables: dict[str, list[Any]] = {}
+    with _progress("measurements") as progress:
+        for done, (title, measure) in enumerate(tasks):
+            progress(done, len(tasks))
+            tables.setdefault(title, []).extend(measure())
     if as_json:
-        typer.echo(json.dumps(done, indent=2))
-    else:
-        _show([{key: f"{v:,.3g}" if isinstance(v, float) else v for key, v in row.items()} for row in done])
+        typer.echo(json.dumps({title: [row.summary() for row in rows] for title, rows in tables.items()}, indent=2))
+        return
+    for title, rows in tables.items():
+        out.print(f"{title}\n")
+        _show([row.texts() for row in rows])
+        out.print()
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
@@ -330,11 +388,12 @@ def _show(rows: list[dict[str, Any]]) -> None:
 @contextmanager
 def _progress(noun: str) -> Iterator[Any]:
     """A bar on stderr, for people; refreshed by hand, so that no thread of it is there when workers are forked."""
-    columns = [TextColumn(noun), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
+    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
     with Progress(*columns, console=err, auto_refresh=False, disable=not err.is_terminal) as bar:
         task = bar.add_task(noun, total=None)
 
-        def update(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total, refresh=True)
+        def update(done: int, total: int, exploitability: float | None = None) -> None:
+            text = noun if exploitability is None else f"{noun}, exploitability {exploitability:.2e}"
+            bar.update(task, completed=done, total=total, description=text, refresh=True)
 
         yield update

@@ -72,9 +72,6 @@ BAD = [
     (("match", "random", "random", "--game", "kuhn_poker", "--store", "/no/such/folder/x"), "choose another file"),
     (("match", "random", "random", "--game", "kuhn_poker", "--store", __file__), "choose another file"),
     (("bench", "rollouts", "--seconds", "0"), "seconds must be from 0.01 to 600"),
-    (("bench", "deals", "--seconds", "0"), "seconds must be from 0.01 to 600"),
-    (("bench", "trackers", "--games", "0"), "games must be at least 1"),
-    (("bench", "samples", "--positions", "0"), "positions must be at least 1"),
     (("bench", "frob"), "No such command"),
     (("frob",), "No such command"),
     (("games", "--frob"), "No such option"),
@@ -109,18 +106,3 @@ def test_the_bench_measures_both_sides(run):
     assert all(
         row["ratio"] == pytest.approx(row["foglight"] / row["openspiel"]) and row["openspiel"] > 0 for row in rows
     )
-
-
-def test_the_trackers_bench_follows_games(run):
-    code, out, _ = run("bench", "trackers", "--games", "1", "--cap", "500", "--json")
-    rows = json.loads(out)
-    assert code == 0 and {"phantom_ttt", "battleship"} <= {row["game"] for row in rows}
-    assert all(row["largest"] <= 1000 for row in rows)
-
-
-def test_our_samples_are_legal_by_openspiels_rules_and_openspiels_are_not(run):
-    pytest.importorskip("pyspiel")
-    code, out, _ = run("bench", "samples", "--positions", "25", "--json")
-    rows = json.loads(out)
-    assert code == 0 and [row["illegal_here"] for row in rows] == [0.0, 0.0]
-    assert all(row["illegal_there"] > 0 for row in rows)

@@ -17,7 +17,7 @@ from foglight.cards.codes import hand_of
 from foglight.compile import kernel
 from foglight.policies import Biased, Uniform, weigh
 from foglight.randomness import generator
-from foglight.rules import legal, max_legal, num_actions
+from foglight.rules import legal, max_legal, num_actions, num_words
 from foglight.worlds.deal_count import DealCount
 from foglight.worlds.deals import DealFilter
 from foglight.worlds.ring_swap import _neighbours, matrices
@@ -415,3 +415,46 @@ def test_games_without_tricks_are_refused():
     with pytest.raises(fl.BadInput, match="no viewer 4"):
         DealFilter("spades", [], 4)
     assert num_actions(fl.load_game("spades")) > 52
+
+
+# Worlds without their histories -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "plays"), [(TINY, 3), (SMALL, 6)])
+@pytest.mark.parametrize("void", [False, True])
+def test_worlds_dealt_anew_are_uniform_among_the_enumerated_ones(name, plays, void):
+    state = position(name, plays, void)
+    for viewer in (fl.PUBLIC, state.player):
+        deals = DealFilter(name, state.observations(viewer), viewer)
+        exact = {}
+        for _, weights, worlds in deals.batches():
+            for world, weight in zip(worlds, weights, strict=True):
+                exact[world.tobytes()] = exact.get(world.tobytes(), 0.0) + weight
+        n = 40 * len(exact)
+        drawn = [world.tobytes() for world in deals.sample_worlds(n, seed=2)]
+        assert deals._redealt is not None
+        total = sum(exact.values())
+        assert set(drawn) <= set(exact)
+        if len(exact) > 1:
+            counts = dict.fromkeys(exact, 0)
+            for world in drawn:
+                counts[world] += 1
+            assert fits(counts.values(), [n * weight / total for weight in exact.values()])
+
+
+@pytest.mark.parametrize("name", BIG)
+def test_worlds_dealt_anew_are_worlds_that_the_rules_lead_to(name):
+    state = position(name, 13, void=True)
+    deals = DealFilter(name, state.observations(state.player), state.player)
+    worlds = deals.sample_worlds(500, seed=1)
+    assert (deals._redealt is None) == name.startswith("hearts")  # there cards are seen one by one, or passed on
+    assert len(np.unique(worlds, axis=0)) > 1
+    # a world dealt anew from the hands of a replayed one is that one
+    _, replayed = deals.sample_arrays(500, seed=1)
+    words = int(num_words(deals.game))
+    seat = words + 1 + state.player
+    assert (worlds[:, seat] == state.world[seat]).all() and (worlds[:, words] == state.world[words]).all()
+    by_hands = {row[:words].tobytes(): row for row in replayed}
+    for row in worlds:
+        known = by_hands.get(row[:words].tobytes())
+        assert known is None or np.array_equal(known, row)

@@ -38,6 +38,12 @@ class Agent:
         """The action to play. The referee passes the legal ones, which the observations determine anyway."""
         raise NotImplementedError
 
+    def probabilities(self, actions: Sequence[int] | None = None) -> np.ndarray:
+        """How likely each legal action is at this decision; an agent that only acts is sure of what it does."""
+        actions = actions or self.legal_actions()
+        chosen = self.act(actions)
+        return np.array([float(action == chosen) for action in actions])
+
     @property
     def key(self) -> int:
         """The identity of the information state, the same as in the worlds of a native game."""
@@ -54,7 +60,7 @@ class Agent:
 
 def agent_names() -> list[str]:
     """The names of the agents, ascending."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
 
 
 def agent_class(name: str) -> type[Agent]:

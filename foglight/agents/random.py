@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from foglight.agents import Agent
 from foglight.randomness import below
 
@@ -12,3 +14,7 @@ class Random(Agent):
     def act(self, actions: Sequence[int] | None = None) -> int:
         actions = actions or self.legal_actions()
         return actions[below(self.random(), len(actions))]
+
+    def probabilities(self, actions: Sequence[int] | None = None) -> np.ndarray:
+        actions = actions or self.legal_actions()
+        return np.full(len(actions), 1.0 / len(actions))

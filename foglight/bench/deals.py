@@ -1,95 +1,132 @@
-"""Beliefs of trick-taking games: exact deals a second, and the two chains by transitions and by effective samples.
+"""Beliefs of trick-taking games: exact deals a second, the two chains, listing a public state, and memory.
 
 A chain's effective samples are its transitions divided by the longest autocorrelation time among the log-probability of
-the history and three random functions of the deal. `plain` is the same chain run by the interpreter.
+the history and three random functions of the deal, on a trace of at least 50 times that length. The peer of RingSwap is
+the same chain run by the interpreter, with the neighbours of matrices remembered beforehand; that of drawn rings is
+RingSwap.
 """
 
 import random
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+import tracemalloc
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from foglight.bits import get
-from foglight.cards import tricks
+from foglight.bench.figures import LARGE, Figure, played, rate
 from foglight.policies import Biased, Uniform
 from foglight.randomness import generator
 from foglight.rules import PUBLIC
-from foglight.state import State, new_state
+from foglight.state import State
+from foglight.worlds.chains import Chain
 from foglight.worlds.deals import DealFilter
 from foglight.worlds.ring_swap import _ring_swap_chain, autocorrelation_time
 
-SMALL, LARGE = "oh_hell(players=3,suits=3,ranks=4,tricks=3)", "oh_hell(players=4,tricks=12)"
-CASES = [(SMALL, 3), (LARGE, 4), (LARGE, 20), ("spades", 20), ("hearts", 20)]  # game, cards played
+PUBLISHED = {  # the sizes of [Solinas2023, Table 1]: the game, and how many cards have been played
+    192: ("oh_hell(players=3,suits=2,ranks=4,tricks=2)", 3),
+    12_960: ("oh_hell(players=3,suits=3,ranks=4,tricks=3)", 6),
+    544_320: ("oh_hell(players=3,suits=3,ranks=4,tricks=3)", 3),
+}
+LARGEST = max(PUBLISHED)
+_TRACE, _ENOUGH = 1 << 11, 50  # states of a trace, and how many of them must be independent
+CASES = [(LARGE, 4), (LARGE, 20), ("spades", 20), ("hearts", 20)]  # game, cards played
 
 
-@dataclass(frozen=True)
-class Deals:
-    """What one method does in a second."""
-
-    game: str
-    played: int
-    histories: float
-    method: str
-    per_second: float
-    effective: float
-
-    def summary(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-def run(seconds: float = 0.5) -> Iterator[Deals]:
-    """Measure each case in turn."""
+def tasks(seconds: float = 0.5) -> list[Callable[[], list[Figure]]]:
+    """What there is to measure, one after the other."""
+    compared = [partial(_chains, f"{LARGEST:,} histories", partial(published, LARGEST), seconds)]
     for name, plays in CASES:
-        seen = _position(name, plays).observations(PUBLIC)
-        deals = DealFilter(name, seen, PUBLIC)
-        size = float(min(deals.count(), 10**300))
-        puzzle, stream = deals._puzzles[0], generator(1)
-        rate = _rate(lambda n, puzzle=puzzle, stream=stream: puzzle.deals.draw(n, stream), seconds)
-        yield Deals(name, plays, size, "exact deals", rate, rate)
-        rate = _rate(lambda n, deals=deals: deals._uniform(n, n), seconds)
-        yield Deals(name, plays, size, "exact histories", rate, rate)
-        for policy in (Uniform(), Biased(0.7)):
-            for swaps in (False, True):
-                chain = DealFilter(name, seen, PUBLIC, policy).chain(swaps=swaps)
-                rate = _rate(chain.run, seconds)
-                trace = chain.statistics(*chain.run(min(1 << 16, max(1000, int(4 * rate * seconds)))))
-                longest = max(autocorrelation_time(column) for column in trace.T)
-                method = f"{'drawn rings' if chain.swaps else 'RingSwap'}, {type(policy).__name__.lower()}"
-                yield Deals(name, plays, size, method, rate, rate / longest)
-        if name == SMALL:
-            yield Deals(name, plays, size, "RingSwap, plain", _plain_rate(name, seen), float("nan"))
+        compared.append(partial(_chains, f"{name}, {plays} played", partial(public_state, name, plays), seconds))
+    memory = [partial(_memory, partial(published, size)) for size in PUBLISHED]
+    memory.append(partial(_memory, partial(public_state, LARGE, 4)))
+    return [partial(_exact, seconds), partial(_transitions, seconds), *compared, _enumeration, *memory]
 
 
-def _plain_rate(name: str, seen: list[int], n: int = 100) -> float:
-    chain = DealFilter(name, seen, PUBLIC, Uniform()).chain()
-    out = (np.empty((n, len(chain.deal)), np.int64), np.empty((n, *chain.pattern.shape), np.int64), np.empty(n))
-    begin = time.perf_counter()
-    _ring_swap_chain.py_func(*chain._arguments, chain.deal, chain.pattern, chain.weight, 1, out)
-    return n / (time.perf_counter() - begin)
-
-
-def _position(name: str, plays: int) -> State:
-    """A random position after so many cards played; the small one without voids, as in the paper's Table 1."""
+def public_state(name: str, plays: int, size: int | None = None) -> State:
+    """A random position after so many cards; of the published size, which shows no void, if that is asked for."""
     rng = random.Random(1)
     while True:
-        state, placed = new_state(name), 0
-        while placed < plays:
-            placed += get(state.world, tricks.PHASE) == tricks.PLAY
-            state.play(rng.choice(state.actions()))
-        if name != SMALL or int(state.world[2]) == 0:
+        state = played(name, plays, rng)
+        if size is None or _filter(state).count() == size:
             return state
 
 
-def _rate(side: Any, seconds: float) -> float:
-    """How many a second; finding out how many fill the time also compiles."""
-    side(10)
-    n, elapsed = 50, 0.0
-    while elapsed < seconds / 4:
-        n *= 2
+def published(size: int) -> State:
+    return public_state(*PUBLISHED[size], size)
+
+
+def _filter(state: State, policy: Any = None) -> DealFilter:
+    return DealFilter(state.game, state.observations(PUBLIC), PUBLIC, policy)
+
+
+def _exact(seconds: float) -> list[Figure]:
+    puzzle, stream = _filter(public_state(LARGE, 4))._puzzles[0], generator(1)
+    found = rate(lambda n: puzzle.deals.draw(n, stream), seconds)
+    return [Figure(f"exact uniform deals, {LARGE}, 4 played", found, "/s", at_least=300_000)]
+
+
+def _transitions(seconds: float) -> list[Figure]:
+    chain = _filter(published(LARGEST), Uniform()).chain()
+    ours = rate(chain.run, seconds)
+    plain = rate(partial(_interpreted, chain), seconds)
+    what = f"RingSwap transitions, {LARGEST:,} histories, uniform policy"
+    return [Figure(what, ours, "/s", "interpreted", plain, at_least=100_000, times=100)]
+
+
+def _interpreted(chain: Chain, n: int) -> None:
+    out = (np.empty((n, len(chain.deal)), np.int64), np.empty((n, *chain.pattern.shape), np.int64), np.empty(n))
+    _ring_swap_chain.py_func(*chain._arguments, chain.deal, chain.pattern, chain.weight, 1, out)
+
+
+def _chains(name: str, position: Callable[[], State], seconds: float) -> list[Figure]:
+    """Effective samples of drawn rings against RingSwap's, under two policies."""
+    found, state = [], position()
+    for policy in (Uniform(), Biased(0.7)):
+        drawn, ring_swap = (_effective(_filter(state, policy).chain(swaps=swaps), seconds) for swaps in (True, False))
+        what = f"effective samples by drawn rings, {name}, {type(policy).__name__.lower()} policy"
+        found.append(Figure(what, drawn, "/s", "RingSwap", ring_swap))
+    return found
+
+
+def _effective(chain: Chain, seconds: float) -> float | None:
+    """Effective samples a second; None if it cannot be told: the chain stands still, or a trace holds too few.
+
+    None as well if RingSwap had to give up, because a matrix has too many neighbours to list.
+    """
+    asked, transitions, thin, spent = chain.swaps, rate(chain.run, seconds), 1, 0.0
+    while spent < 8 * seconds:
         begin = time.perf_counter()
-        side(n)
-        elapsed = time.perf_counter() - begin
-    return n / elapsed
+        trace = chain.statistics(*chain.run(_TRACE, thin))
+        spent = time.perf_counter() - begin
+        longest = max(autocorrelation_time(column) for column in trace.T)
+        if chain.swaps != asked:
+            return None
+        if np.ptp(trace, axis=0).all() and _ENOUGH * longest <= _TRACE:
+            return transitions / (thin * longest)
+        thin *= 2
+    return None
+
+
+def _enumeration() -> list[Figure]:
+    """The second time counts, when kernels are loaded; the filter itself is made anew."""
+    state = published(LARGEST)
+    for _ in range(2):
+        begin = time.perf_counter()
+        listed = sum(len(weights) for _, weights, _ in _filter(state, Uniform()).batches())
+        seconds = time.perf_counter() - begin
+    return [Figure(f"enumeration of {listed:,} histories with reach probabilities", seconds, " s", at_most=2.0)]
+
+
+def _memory(position: Callable[[], State]) -> list[Figure]:
+    """The most memory that a filter and its chain hold at a time, from nothing to 1000 transitions."""
+    state = position()
+    histories = _filter(state).count()
+    _filter(state, Uniform()).chain().run(1000)
+    tracemalloc.start()
+    _filter(state, Uniform()).chain().run(1000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    many = f"{histories:,}" if histories < 10**9 else f"{float(histories):.0e}"
+    return [Figure(f"memory of the Gibbs sampler, {many} histories", peak / 1e6, " MB")]

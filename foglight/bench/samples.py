@@ -4,87 +4,96 @@ A sample is legal if, replayed from the deal in OpenSpiel, every action is allow
 information state it is in. Ours and OpenSpiel's are judged by the same replay, by rules we did not write.
 """
 
-import importlib.util
 import random
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from foglight.bits import get
-from foglight.cards.tricks import PHASE, PLAY
-from foglight.names import BadInput
-from foglight.state import State, new_state
+from foglight.bench.figures import FEWEST, LARGE, MOST, Figure, load_peer, played
+from foglight.state import State
 from foglight.worlds.deals import DealFilter
 
 CASES = {  # our game, and the same game there
-    "oh_hell(players=4,tricks=12)": "oh_hell(players=4,num_tricks_fixed=12)",
+    LARGE: "oh_hell(players=4,num_tricks_fixed=12)",
     "hearts": "hearts",
 }
+JUDGED = 8  # samples of either side at a position
+TIMED = 1000  # ours come by the thousand
 
 
-@dataclass(frozen=True)
-class Samples:
-    """Samples a second, and how many of them cannot have happened."""
-
-    game: str
-    positions: int
-    foglight: float
-    openspiel: float
-    ratio: float
-    illegal_here: float
-    illegal_there: float
-
-    def summary(self) -> dict[str, Any]:
-        return asdict(self)
+def tasks(positions: int = 50, seed: int = 0) -> list[Callable[[], list[Figure]]]:
+    """What there is to measure, game by game."""
+    return [partial(_compared, ours, theirs, positions, seed) for ours, theirs in CASES.items()]
 
 
-def run(positions: int = 50, each: int = 4, seed: int = 0) -> Iterator[Samples]:
-    """At each position, `each` samples of either side are judged; ours are timed by the thousand."""
-    if importlib.util.find_spec("pyspiel") is None:
-        raise BadInput("this bench compares with OpenSpiel; install it with: pip install 'foglight[openspiel]'")
-    import pyspiel
-
-    for ours, theirs in CASES.items():
-        rng, peer = random.Random(seed), pyspiel.load_game(theirs)
-        spent, drawn, wrong = [0.0, 0.0], [0, 0], [0, 0]
-        for _ in range(positions):
-            state = _position(ours, rng)
-            seat, there = state.player, peer.new_initial_state()
-            for action in state.history():
-                there.apply_action(action)
-            shown = there.information_state_string(seat)
-            filter_ = DealFilter(state.game, state.observations(seat), seat)
-            filter_.sample_arrays(1)
-            begin = time.perf_counter()
-            histories, _ = filter_.sample_arrays(1000, seed=rng.randrange(2**30))
-            spent[0] += time.perf_counter() - begin
-            begin = time.perf_counter()
-            resampled = [there.resample_from_infostate(seat, rng.random) for _ in range(each)]
-            spent[1] += time.perf_counter() - begin
-            drawn[0] += 1000
-            drawn[1] += each
-            wrong[0] += sum(not _legal(peer, history.tolist(), seat, shown) for history in histories[:each])
-            wrong[1] += sum(not _legal(peer, other.history(), seat, shown) for other in resampled)
-        here, there_ = drawn[0] / spent[0], drawn[1] / spent[1]
-        judged = positions * each
-        yield Samples(ours, positions, here, there_, here / there_, wrong[0] / judged, wrong[1] / judged)
-
-
-def _position(name: str, rng: random.Random) -> State:
-    """A random game up to a point at which 5 to 40 cards have been played."""
-    state = new_state(name)
-    plays = rng.randrange(5, 41)
-    while plays > 0:
-        plays -= bool(get(state.world, PHASE) == PLAY)
-        state.play(rng.choice(state.actions()))
-    return state
+def _compared(ours: str, theirs: str, positions: int, seed: int) -> list[Figure]:
+    peer, rng = load_peer(theirs), random.Random(seed)
+    making_time = worlds_time = histories_time = their_time = 0.0
+    wrong_here, wrong_there = [], []  # by position
+    for _ in range(positions):
+        state = played(ours, rng.randrange(FEWEST, MOST + 1), rng)
+        seat, there = state.player, peer.new_initial_state()
+        for action in state.history():
+            there.apply_action(action)
+        shown = seen_there(there, seat)
+        _made(state, seat)  # compiles
+        begin = time.perf_counter()
+        found = _made(state, seat)
+        making_time += time.perf_counter() - begin
+        begin = time.perf_counter()
+        found.sample_worlds(TIMED, seed=rng.randrange(2**30))
+        worlds_time += time.perf_counter() - begin
+        begin = time.perf_counter()
+        histories, _ = found.sample_arrays(TIMED, seed=rng.randrange(2**30))
+        histories_time += time.perf_counter() - begin
+        begin = time.perf_counter()
+        resampled = [there.resample_from_infostate(seat, rng.random) for _ in range(JUDGED)]
+        their_time += time.perf_counter() - begin
+        wrong_here.append(sum(not legal_there(peer, h.tolist(), seat, shown) for h in histories[:JUDGED]))
+        wrong_there.append(sum(not legal_there(peer, other.history(), seat, shown) for other in resampled))
+    here, their_rate = TIMED * positions, JUDGED * positions / their_time
+    against = "OpenSpiel"
+    return [
+        Figure(f"legal worlds, {ours}", here / worlds_time, "/s", against, their_rate, times=_bar(ours)),
+        Figure(f"legal worlds with their histories, {ours}", here / histories_time, "/s", against, their_rate),
+        Figure(f"making the filter before that, {ours}", 1000 * making_time / positions, " ms"),
+        Figure(f"illegal samples, {ours}", *_shares(wrong_here, wrong_there, JUDGED), at_most=0.0),
+        Figure(
+            f"positions with illegal samples, {ours}",
+            *_shares([w > 0 for w in wrong_here], [w > 0 for w in wrong_there], 1),
+            at_most=0.0,
+        ),
+    ]
 
 
-def _legal(peer: Any, history: list[int], seat: int, shown: str) -> bool:
+def _made(state: State, seat: int) -> DealFilter:
+    found = DealFilter(state.game, state.observations(seat), seat)
+    found.sample_worlds(1)
+    return found
+
+
+def _bar(game: str) -> float | None:
+    return 20.0 if game == LARGE else None
+
+
+def _shares(here: list[int], there: list[int], each: int) -> tuple[float, str, str, float]:
+    total = len(here) * each
+    return 100 * sum(here) / total, " %", "OpenSpiel", 100 * sum(there) / total
+
+
+def legal_there(peer: Any, history: list[int], seat: int, shown: str) -> bool:
+    """Whether OpenSpiel allows every action, and shows the seat this at the end."""
     state = peer.new_initial_state()
     for action in history:
         if action not in state.legal_actions():
             return False
         state.apply_action(action)
-    return bool(state.information_state_string(seat) == shown)
+    return seen_there(state, seat) == shown
+
+
+def seen_there(state: Any, seat: int) -> str:
+    """What OpenSpiel shows the seat: its information state, or where it has no text for that, what it can see now."""
+    if state.get_game().get_type().provides_information_state_string:
+        return str(state.information_state_string(seat))
+    return str(state.observation_string(seat))

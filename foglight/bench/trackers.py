@@ -6,13 +6,15 @@ Games are random, and every seat of every game is tracked. There is no peer to c
 
 import random
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from foglight.bench.figures import Row
 from foglight.rules import TERMINAL, num_players
 from foglight.state import new_state
 from foglight.worlds.tracker import Tracker
@@ -32,7 +34,7 @@ CASES = (  # a game, and whether worlds that differ only in what others remember
 
 
 @dataclass(frozen=True)
-class Tracked:
+class Tracked(Row):
     """Beliefs of one game, over random games."""
 
     game: str
@@ -43,33 +45,27 @@ class Tracked:
     largest: int  # worlds in a set
     exact: float  # the share of observations after which the set was exact
 
-    def summary(self) -> dict[str, Any]:
-        return asdict(self)
+
+def tasks(games: int = 20, cap: int = 100_000, seed: int = 0) -> list[Callable[[], list[Tracked]]]:
+    """What there is to measure, over that many random games each."""
+    return [partial(_tracked, game, positions, games, cap, seed) for game, positions in CASES]
 
 
-def run(games: int = 20, cap: int = 100_000, seed: int = 0) -> Iterator[Tracked]:
-    """Measure every case over that many random games."""
-    for game, positions in CASES:
-        rng = random.Random(seed)
-        played = [_observations(game, rng) for _ in range(games)]
-        _follow(game, 0, played[0][0], cap, positions)  # compiles, and warms the caches
-        times, sizes, exact, tried = [], [], [], 0
-        for observations in played:
-            for seat, codes in enumerate(observations):
-                seconds, tracker_sizes, tracker_exact, tracker = _follow(game, seat, codes, cap, positions)
-                times += seconds
-                sizes += tracker_sizes
-                exact += tracker_exact
-                tried += tracker.tried
-        yield Tracked(
-            game,
-            positions,
-            tried / sum(times),
-            1000 * sum(times) / len(times),
-            1000 * max(times),
-            max(sizes),
-            sum(exact) / len(exact),
-        )
+def _tracked(game: str, positions: bool, games: int, cap: int, seed: int) -> list[Tracked]:
+    rng = random.Random(seed)
+    played = [_observations(game, rng) for _ in range(games)]
+    _follow(game, 0, played[0][0], cap, positions)  # compiles, and warms the caches
+    times, sizes, exact, tried = [], [], [], 0
+    for observations in played:
+        for seat, codes in enumerate(observations):
+            seconds, tracker_sizes, tracker_exact, tracker = _follow(game, seat, codes, cap, positions)
+            times += seconds
+            sizes += tracker_sizes
+            exact += tracker_exact
+            tried += tracker.tried
+    mean, slowest = 1000 * sum(times) / len(times), 1000 * max(times)
+    share = sum(exact) / len(exact)
+    return [Tracked(game, positions, tried / sum(times), mean, slowest, max(sizes), share)]
 
 
 def sizes(game: str, positions: bool = False, games: int = 100, cap: int = 100_000, seed: int = 0) -> dict[int, Any]:

@@ -6,14 +6,10 @@ that may own it, a row being a seat's hand as it is in play, or the cards that n
 
 Who may own a card is read from the observations (`deal_story`). Every history is replayed by the rules before it is
 handed out, so that a game for which that did not suffice would cost rejected deals, and never give a wrong one.
-
-Cards passed on: each seat's dealt cards have places; a pattern says which places it passes, in which order. The row of
-a place follows from the pattern, so patterns and deals are independent of each other, and both uniform.
 """
 
 import bisect
 import itertools
-import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from random import Random
@@ -22,118 +18,27 @@ from typing import Any
 import numpy as np
 
 from foglight.cards import tricks
-from foglight.cards.deck import suit_of
-from foglight.cards.tricks import pack
-from foglight.compile import jitable, kernel
+from foglight.compile import kernel
 from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.policies import Uniform
 from foglight.randomness import generator
-from foglight.rules import (
-    PUBLIC,
-    begin,
-    new_worlds,
-    num_players,
-    player,
-)
+from foglight.rules import PUBLIC, new_worlds, num_players, num_words, player
 from foglight.state import State
-from foglight.worlds.deal_count import HIDDEN, ILLEGAL, DealCount, Layout, draw_patterns, replay_deals
-from foglight.worlds.deal_story import Story, read
-from foglight.worlds.ring_swap import Chain, matrices
+from foglight.worlds.chains import Chain, settle
+from foglight.worlds.deal_puzzle import Puzzle
+from foglight.worlds.deal_replay import ILLEGAL, replay_deals
+from foglight.worlds.deal_story import read
+from foglight.worlds.deal_worlds import DealWorlds, deal_worlds
+from foglight.worlds.diagnostics import of_chains, of_weights
+from foglight.worlds.ring_swap import Matrices, matrices
 
 _STARTS = 256  # uniform deals of which a chain takes one to start with
 _RESAMPLED = 16  # uniform histories drawn for each one kept, where no chain can be had
 _TRIED = 64  # uniform deals that show whether hidden cards decide who moves
 _PATIENCE = 1000  # draws for each history wanted, after which sampling gives up
-
-
-class _Puzzle:
-    """A story as a puzzle: what is free, how many ways there are to fill it, and how it becomes a history."""
-
-    def __init__(self, game: Any, story: Story, viewer: int) -> None:
-        self.story, seats = story, num_players(game)
-        start = new_worlds(game, 1)[0]
-        begin(game, start)
-        dealt = [[(time, card) for time, s, card in story.dealt if s == seat] for seat in range(seats)]
-        passed = [[(time, card) for time, s, card in story.passed if s == seat] for seat in range(seats)]
-        most, most_passed = max(map(len, dealt)), max(map(len, passed))
-        self.layout = Layout(
-            np.array(story.actions, np.int64),
-            np.zeros((seats, most), np.int64),
-            np.zeros((seats, most_passed), np.int64),
-            np.array([len(cards) for cards in dealt], np.int64),
-            np.array([len(cards) for cards in passed], np.int64),
-            np.array([seat != viewer and len(passed[seat]) > 0 for seat in range(seats)], np.int64),
-            np.tile(np.arange(most), (seats, 1)),
-            np.zeros((seats, most), np.int64),
-        )
-        free: list[list[tuple[int, int]]] = [[] for _ in range(seats + 1)]  # by row: seat and place
-        known = set[int]()
-        for seat in range(seats):
-            self.layout.deal_times[seat, : len(dealt[seat])] = [time for time, _ in dealt[seat]]
-            self.layout.pass_times[seat, : len(passed[seat])] = [time for time, _ in passed[seat]]
-            own, kept = [card for _, card in dealt[seat]], len(dealt[seat]) - len(passed[seat])
-            if seat == viewer and HIDDEN not in own:
-                given = [own.index(card) for _, card in passed[seat]]
-                self.layout.pattern[seat, : len(own)] = [i for i in range(len(own)) if i not in given] + given
-                own = [own[i] for i in self.layout.pattern[seat, : len(own)]]
-            for place, card in enumerate(own):
-                if place >= kept:
-                    card = max(card, story.pinned.get((seat, place - kept), HIDDEN))
-                if card == HIDDEN:
-                    free[story.receiver.get(seat, seat) if place >= kept else seat].append((seat, place))
-                else:
-                    self.layout.sources[seat, place] = -1 - card
-                    known.add(card)
-        for position, (seat, place) in enumerate(pair for row in free for pair in row):
-            self.layout.sources[seat, place] = position
-        whole = int(pack(game, start)) & ~story.open_cards
-        cards = [card for card in range(64) if whole >> card & 1 and card not in known]
-        needs = [len(row) for row in free]
-        needs[-1] = len(cards) - sum(needs)
-        held = [card for card in cards if story.own >> card & 1] + story.received
-        sure = dict.fromkeys(held, viewer) | {card: seat for seat, card in story.plays}
-        owners = [
-            sum(
-                1 << row
-                for row in range(seats + 1)
-                if sure.get(card, row) == row and not story.denied.get(row, 0) >> card & 1
-            )
-            for card in cards
-        ]
-        self.suits = [int(suit_of(game, card)) for card in cards]
-        self.deals = DealCount(cards, owners, needs)
-
-    def all_deals(self, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """All deals with all patterns, in arrays of at most `size`."""
-        orders = self.patterns * math.prod(math.factorial(need) for need in self.deals.needs[:-1])
-        if orders >= 1 << 62:
-            raise BadInput(f"there are {self.total} histories, too many to list; count or sample them")
-        at_once = max(1, size // orders)
-        assignments = self.deals.assignments()
-        while block := list(itertools.islice(assignments, at_once)):
-            for first in range(0, len(block) * orders, size):
-                n = min(size, len(block) * orders - first)
-                deals = np.empty((n, len(self.deals.cards)), np.int64)
-                patterns = np.empty((n, *self.layout.pattern.shape), np.int64)
-                _order(self.layout, np.array(self.deals.needs), np.array(block), first, orders, deals, patterns)
-                yield deals, patterns
-
-    def draw(self, n: int, random: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """n uniform deals and patterns."""
-        patterns = np.empty((n, *self.layout.pattern.shape), np.int64)
-        draw_patterns(self.layout, random, patterns)
-        return self.deals.draw(n, random), patterns
-
-    @cached_property
-    def patterns(self) -> int:
-        """How many ways there are to pass, by places."""
-        shape = zip(self.layout.dealt.tolist(), self.layout.passes.tolist(), self.layout.free_passes, strict=True)
-        return math.prod(math.perm(n, k) for n, k, free in shape if free)
-
-    @property
-    def total(self) -> int:
-        return self.patterns * self.deals.ordered
+_FEW_CELLS = 15  # cells of a suit-length matrix up to which RingSwap is worth its neighbours
+_FULL_SUPPORT = "give a policy that may play every action"
 
 
 class DealFilter:
@@ -158,13 +63,14 @@ class DealFilter:
         self.viewer, self.policy, self.mover = viewer, policy, mover
         self.observed = np.array(observations, np.int64)
         self._diagnostics: dict[str, Any] = {}
+        self._trace: np.ndarray | None = None  # of the last sample: float64[chains, draws, statistics]
 
     @cached_property
-    def _puzzles(self) -> list[_Puzzle]:
+    def _puzzles(self) -> list[Puzzle]:
         """One for each possible length of the history; those that no deal solves are left out."""
         found = []
         for story in read(self.game, self.observed.tolist(), self.viewer):
-            puzzle = _Puzzle(self.game, story, self.viewer)
+            puzzle = Puzzle(self.game, story, self.viewer)
             deal = puzzle.deals.construct(np.random.default_rng(0))
             if deal is not None:
                 good = self._replayed(puzzle, deal[None], puzzle.layout.pattern[None])[1] >= 0.0
@@ -172,14 +78,14 @@ class DealFilter:
                     found.append(puzzle)
         return found
 
-    def _allowed(self, puzzle: _Puzzle) -> np.ndarray:
+    def _allowed(self, puzzle: Puzzle) -> np.ndarray:
         """Which of a few random deals the rules allow, bool[n]: all or none, unless hidden cards decide who moves."""
         if self.mover is None:
             return np.ones(0, bool)
         return self._replayed(puzzle, *puzzle.draw(_TRIED, generator(0)))[1] >= 0.0
 
     def _replayed(
-        self, puzzle: _Puzzle, deals: np.ndarray, patterns: np.ndarray
+        self, puzzle: Puzzle, deals: np.ndarray, patterns: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Histories, their probabilities (negative if the rules forbid one), and their last worlds."""
         histories = np.empty((len(deals), len(puzzle.layout.actions)), np.int64)
@@ -234,52 +140,125 @@ class DealFilter:
                 weights = np.ones(len(weights)) if self.policy is None else weights * puzzle.story.chance
                 yield histories[good], weights[good], worlds[good]
 
-    def sample(self, n: int, seed: int = 0, swaps: bool = False) -> list[State]:
-        """n random histories: without a policy independent and exactly uniform; with one, from a settled Gibbs chain.
+    def ranges(self, seat: int, limit: int) -> tuple[np.ndarray, list[np.ndarray]]:
+        """The information states that `seat` may be in: the weight of each, and one history that shows it."""
+        self._need_one()
+        total = sum(puzzle.total for puzzle in self._puzzles)
+        if total > limit:
+            raise BadInput(
+                f"a range is listed from all histories, and there are {total}, more than {limit}; "
+                "raise the limit, or sample"
+            )
+        place: dict[int, int] = {}
+        shares, shown = np.zeros(total), list[np.ndarray]()
+        for histories, weights, worlds in self.batches():
+            hashes, first, which = np.unique(
+                worlds[weights > 0.0, num_words(self.game) + 1 + seat], return_index=True, return_inverse=True
+            )
+            for number, i in zip(hashes.tolist(), first.tolist(), strict=True):
+                if place.setdefault(number, len(place)) == len(shown):
+                    shown.append(histories[weights > 0.0][i])
+            sums = np.bincount(which, weights[weights > 0.0], len(hashes))
+            np.add.at(shares, [place[number] for number in hashes.tolist()], sums)
+        return shares[: len(shown)], shown
 
-        `swaps` asks for the cheaper chain of `ring_swap`.
+    def sample(self, n: int, seed: int = 0, swaps: bool | None = None, chains: int = 4) -> list[State]:
+        """n random histories: without a policy independent and exactly uniform; with one, from settled Gibbs chains.
+
+        `swaps` chooses the cheaper chain of `ring_swap`, or RingSwap; not given, what suits the number of cards.
         """
-        return [_state(self.game, history) for history in self.sample_arrays(n, seed, swaps)[0]]
+        return [_state(self.game, history) for history in self.sample_arrays(n, seed, swaps, chains)[0]]
 
-    def sample_arrays(self, n: int, seed: int = 0, swaps: bool = False) -> tuple[list[np.ndarray], np.ndarray]:
+    def sample_arrays(
+        self, n: int, seed: int = 0, swaps: bool | None = None, chains: int = 4
+    ) -> tuple[list[np.ndarray], np.ndarray]:
         """The same as arrays: n histories, int64[T] each, and their last worlds, uint64[n, W]."""
         self._need_one()
         if self.policy is None:
             histories, _, worlds = self._uniform(n, seed)
             return histories, worlds
         if self._is_one_chain:
-            return self._gibbs(n, seed, swaps)
-        # no ring connects histories of several lengths: draw many and keep some, in proportion to their weights
-        histories, weights, worlds = self._uniform(_RESAMPLED * n, seed)
+            return self._gibbs(n, seed, swaps, chains)
+        # no ring connects histories of several lengths: draw many as chance would, and keep some as the policy would
+        histories, weights, worlds = self._uniform(_RESAMPLED * n, seed, by_chance=True)
+        if n == 0:
+            return histories, worlds
+        if not weights.any():
+            raise BadInput(f"{len(weights)} random histories all have probability 0; {_FULL_SUPPORT}")
         kept = np.random.default_rng(seed).choice(len(weights), n, p=weights / weights.sum())
-        self._diagnostics |= {"method": "importance resampling", "exact": False, "effective": _effective(weights)}
+        effective = min(float(n), of_weights(weights))
+        self._diagnostics |= {"method": "importance resampling", "exact": False, "effective": effective}
         return [histories[i] for i in kept], worlds[kept]
+
+    def sample_worlds(self, n: int, seed: int = 0) -> np.ndarray:
+        """n independent last worlds of uniform histories, uint64[n, W]: all that a search needs, and much faster."""
+        self._need_one()
+        if self._redealt is None:
+            return self._uniform(n, seed)[2]
+        return self._redealt.draw(n, generator(seed))
+
+    @cached_property
+    def _redealt(self) -> DealWorlds | None:
+        """The fast way to worlds, if a few of them turn out as the rules say."""
+        if not self._is_one_chain:
+            return None
+        puzzle = self._puzzles[0]
+        deals, patterns = puzzle.draw(_TRIED, generator(0))
+        histories, weights, worlds = self._replayed(puzzle, deals, patterns)
+        found = deal_worlds(self.game, self.viewer, histories[0], worlds[0], puzzle.deals)
+        if found is None or (weights < 0.0).any():
+            return None
+        begins = [0, *itertools.accumulate(puzzle.deals.needs)]
+        return found if found.same(deals, begins, worlds) else None
+
+    def weighted_worlds(self, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """n independent last worlds of uniform histories with their weights under the policy."""
+        self._need_one()
+        _, weights, worlds = self._uniform(n, seed)
+        return worlds, weights
 
     def weighted_sample(self, n: int, seed: int = 0) -> tuple[list[State], np.ndarray]:
         """n uniform histories with their weights, for importance sampling; without a policy all weights are 1."""
         self._need_one()
         histories, weights, _ = self._uniform(n, seed)
+        if self.policy is not None:
+            self._diagnostics |= {"method": "importance", "exact": False, "effective": of_weights(weights)}
         return [_state(self.game, history) for history in histories], weights
 
     def diagnostics(self) -> dict[str, Any]:
-        """How the last sample came about: method, exact or not, acceptance rate, transitions, burn-in."""
-        return dict(self._diagnostics)
+        """How the last sample came about, and how many independent draws it is worth.
 
-    def _uniform(self, n: int, seed: int) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-        """n independent uniform histories, their weights and last worlds."""
+        Of chains also: acceptance rate, transitions of all, burn-in of each, thinning, R-hat, and whether they settled
+        within the longest burn-in; if not, do not trust the sample.
+        """
+        found = dict(self._diagnostics)
+        if self._trace is not None:
+            found |= of_chains(self._trace)
+        return found
+
+    def _uniform(self, n: int, seed: int, by_chance: bool = False) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+        """n independent uniform histories, their weights and last worlds.
+
+        Or each length as likely as chance makes it, and uniform histories of that length, weighted by the policy alone:
+        a short history outweighs thousands of long ones, and would hardly ever be drawn.
+        """
         random, lottery = generator(seed), Random(seed)
         ends = list(itertools.accumulate(puzzle.total for puzzle in self._puzzles))
+        shares = [puzzle.total * puzzle.story.chance for puzzle in self._puzzles] if by_chance else []
         histories: list[np.ndarray] = [self.observed] * n
         weights, worlds, drawn = np.ones(n), new_worlds(self.game, n), 0
         missing = np.arange(n)
         while len(missing):
-            ticket = [bisect.bisect(ends, lottery.randrange(ends[-1])) if len(ends) > 1 else 0 for _ in missing]
+            if by_chance:
+                ticket = lottery.choices(range(len(ends)), shares, k=len(missing))
+            else:
+                ticket = [bisect.bisect(ends, lottery.randrange(ends[-1])) if len(ends) > 1 else 0 for _ in missing]
             rejected = []
             for number, puzzle in enumerate(self._puzzles):
                 places = missing[np.array(ticket) == number]
                 found, odds, ends_in = self._replayed(puzzle, *puzzle.draw(len(places), random))
                 if self.policy is not None:
-                    weights[places] = odds * puzzle.story.chance
+                    weights[places] = odds if by_chance else odds * puzzle.story.chance
                 worlds[places] = ends_in
                 for i in range(len(places)):
                     histories[places[i]] = found[i]
@@ -288,8 +267,15 @@ class DealFilter:
             missing = np.concatenate(rejected)  # the rules forbid these: draw again, their length included
             if drawn > _PATIENCE * n and len(missing) == n:
                 raise BadInput(f"{drawn} deals agree with the voids shown, but none with all rules of {self.game}")
-        accepted = n / drawn if drawn else 1.0
-        self._diagnostics = {"method": "uniform", "exact": True, "acceptance": accepted, "transitions": 0, "burn_in": 0}
+        self._trace = None
+        self._diagnostics = {
+            "method": "uniform",
+            "exact": True,
+            "acceptance": n / drawn if drawn else 1.0,
+            "transitions": 0,
+            "burn_in": 0,
+            "effective": float(n),
+        }
         return histories, weights, worlds
 
     @cached_property
@@ -298,17 +284,31 @@ class DealFilter:
 
     def chain(self, seed: int = 0, swaps: bool = False) -> Chain:
         """The Gibbs sampler, at a history drawn from a few uniform ones by weight; the policy needs full support."""
+        return self._chain(self._matrices(), swaps, by_weight=True, seed=seed)
+
+    def chains(self, count: int = 4, seed: int = 0, swaps: bool | None = None) -> list[Chain]:
+        """Several of them, to be compared, at uniform histories: further apart than the policy would have them."""
+        if count < 1:
+            raise BadInput(f"chains must be at least 1, not {count}")
+        known = self._matrices()
+        swaps = known.allowed.size > _FEW_CELLS if swaps is None else swaps
+        return [self._chain(known, swaps, by_weight=False, seed=int(generator(seed, i)[0])) for i in range(count)]
+
+    def _matrices(self) -> Matrices:
         self._need_one()
         if not self._is_one_chain:
             raise BadInput("a chain needs histories of one length, and a mover that no hidden card decides")
+        return matrices(self._puzzles[0].deals, self._puzzles[0].suits)
+
+    def _chain(self, known: Matrices, swaps: bool, by_weight: bool, seed: int) -> Chain:
         puzzle, random = self._puzzles[0], generator(seed)
         deals, patterns = puzzle.draw(_STARTS, random)
         weights = np.maximum(self._replayed(puzzle, deals, patterns)[1], 0.0)
         if not weights.any():
-            raise BadInput(f"{_STARTS} random deals all have probability 0; give a policy that may play every action")
-        start = np.random.default_rng(seed).choice(_STARTS, p=weights / weights.sum())
+            raise BadInput(f"{_STARTS} random deals all have probability 0; {_FULL_SUPPORT}")
+        odds = weights if by_weight else (weights > 0.0).astype(float)
+        start = np.random.default_rng(seed).choice(_STARTS, p=odds / odds.sum())
         policy = Uniform() if self.policy is None else self.policy
-        known = matrices(puzzle.deals, puzzle.suits)
         arguments = (self.game, policy, puzzle.layout, known, self.viewer, self.observed, random)
         return Chain(arguments, deals[start], patterns[start], weights[start], swaps)
 
@@ -316,25 +316,28 @@ class DealFilter:
         """The worlds at the end of histories that a chain has drawn."""
         return self._replayed(self._puzzles[0], deals, patterns)[2]
 
-    def _gibbs(self, n: int, seed: int, swaps: bool) -> tuple[list[np.ndarray], np.ndarray]:
-        chain = self.chain(seed, swaps)
-        chain.settle()
-        histories, _, worlds = self._replayed(self._puzzles[0], *chain.run(n, chain.thin)[:2])
+    def _gibbs(self, n: int, seed: int, swaps: bool | None, count: int) -> tuple[list[np.ndarray], np.ndarray]:
+        chains = self.chains(count, seed, swaps)
+        settle(chains)
+        thin = chains[0].thin
+        drawn = [chain.run(-(-n // count), thin) for chain in chains]
+        self._trace = np.stack([chain.statistics(*out) for chain, out in zip(chains, drawn, strict=True)])
+        # in turn, one draw of each
+        deals, patterns = (np.stack([out[i] for out in drawn], axis=1) for i in range(2))
+        deals, patterns = deals.reshape(-1, deals.shape[-1])[:n], patterns.reshape(-1, *patterns.shape[-2:])[:n]
+        histories, _, worlds = self._replayed(self._puzzles[0], deals, patterns)
+        transitions = sum(chain.transitions for chain in chains)
         self._diagnostics = {
-            "method": "drawn rings" if chain.swaps else "RingSwap",
+            "method": "drawn rings" if chains[0].swaps else "RingSwap",
             "exact": False,
-            "acceptance": chain.accepted / chain.transitions,
-            "transitions": chain.transitions,
-            "burn_in": chain.burn_in,
-            "settled": chain.settled,  # False: the chain is slower than the longest burn-in; do not trust the sample
-            "thinning": chain.thin,
+            "chains": count,
+            "acceptance": sum(chain.accepted for chain in chains) / transitions,
+            "transitions": transitions,
+            "burn_in": chains[0].burn_in,
+            "settled": chains[0].settled,
+            "thinning": thin,
         }
         return list(histories), worlds
-
-
-def _effective(weights: np.ndarray) -> float:
-    """How many equally weighted samples these are worth."""
-    return float(weights.sum() ** 2 / (weights**2).sum())
 
 
 def _state(game: Any, history: np.ndarray) -> State:
@@ -352,34 +355,3 @@ def _movers(game, worlds, out):
     for i in range(len(worlds)):
         out[i] = player(game, worlds[i])
     return out
-
-
-@kernel
-def _order(layout, needs, assignments, first, orders, deals, patterns):
-    """Write the deals and patterns with numbers from `first` on: each assignment in each of its `orders`."""
-    for d in range(len(deals)):
-        number = (first + d) % orders
-        deals[d, :] = assignments[(first + d) // orders]
-        begin = 0
-        for row in range(len(needs) - 1):
-            number = _arrange(deals[d], begin, begin + needs[row], needs[row], number)
-            begin += needs[row]
-        patterns[d, :, :] = layout.pattern
-        for seat in range(len(layout.dealt)):
-            if layout.free_passes[seat] == 1:
-                n, k = layout.dealt[seat], layout.passes[seat]
-                number = _arrange(patterns[d, seat], 0, n, k, number)
-
-
-@jitable
-def _arrange(numbers, begin, end, k, index):
-    """Move the selection of k numbers with this index to the end, the others stay ascending; what is left of it."""
-    for i in range(k):
-        size = end - begin - i
-        place = begin + index % size
-        index //= size
-        moved = numbers[place]
-        for j in range(place, begin + size - 1):
-            numbers[j] = numbers[j + 1]
-        numbers[begin + size - 1] = moved
-    return index

@@ -11,6 +11,7 @@ its turn. Without a policy every history counts alike; with one, its weight is i
 
 import importlib.util
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from foglight.cards.tricks import is_trick_taking
 from foglight.games import load_game
 from foglight.names import BadInput, unknown
 from foglight.rules import PUBLIC, formula, num_players
-from foglight.state import State
+from foglight.state import State, replay
 from foglight.worlds.deals import DealFilter
 from foglight.worlds.layers import Layers
 from foglight.worlds.marginals import Marginals, marginals
@@ -43,7 +44,7 @@ class HistoryFilter:
     ) -> None:
         self.game = load_game(game)
         self.observations = [int(observation) for observation in observations]
-        self.viewer = viewer
+        self.viewer, self._limit = viewer, limit
         if method not in METHODS:
             raise BadInput(unknown("filter method", method, METHODS))
         if not PUBLIC <= viewer < num_players(self.game):
@@ -86,7 +87,7 @@ class HistoryFilter:
         yield from self._worker.enumerate()
 
     def sample(self, n: int, seed: int = 0) -> list[State]:
-        """Independent draws in proportion to the weights."""
+        """Draws in proportion to the weights: independent, or from chains, as `diagnostics` tells."""
         if n < 0:
             raise BadInput(f"cannot draw {n} histories; give a number of at least 0")
         states: list[State] = self._worker.sample(n, seed)
@@ -103,13 +104,15 @@ class HistoryFilter:
         return marginals(self.game, worlds, [1.0] * len(worlds), exact=False)
 
     def diagnostics(self) -> dict[str, Any]:
-        """How the answers were found, and how much they can be trusted."""
+        """How the last sample was drawn, how many independent draws it is worth, and whether chains agree."""
         return dict(self._worker.diagnostics())
 
-    def range(self, seat: int) -> "RangeFilter":
+    def range(self, seat: int) -> "RangeFilter | DealRangeFilter":
         """The information states of a seat within these histories."""
         if not 0 <= seat < num_players(self.game):
             raise BadInput(f"there is no seat {seat}; {self.game} has seats 0 to {num_players(self.game) - 1}")
+        if isinstance(self._worker, DealFilter):
+            return DealRangeFilter(self._worker, seat, self._limit)
         if not isinstance(self._worker, Layers):
             raise BadInput(f"ranges need method='layers', not {self.method!r}")
         return RangeFilter(self._worker, seat)
@@ -147,6 +150,34 @@ class RangeFilter:
 
     def _observed(self, layer: int, world: int) -> list[int]:
         return self._layers.one_history(layer, world).observations(self.seat)
+
+
+class DealRangeFilter:
+    """The same in a trick-taking game. Drawing lists nothing; counting and listing go through all histories."""
+
+    def __init__(self, deals: DealFilter, seat: int, limit: int) -> None:
+        self._deals, self.seat, self._limit = deals, seat, limit
+
+    def exists(self) -> bool:
+        return self._deals.exists()
+
+    def count(self) -> int:
+        return len(self._states[1]) if self.exists() else 0
+
+    def construct(self, seed: int = 0) -> list[int]:
+        return self._deals.construct(seed).observations(self.seat)
+
+    def enumerate(self) -> Iterator[tuple[list[int], float]]:
+        weights, histories = self._states
+        for history, share in zip(histories, (weights / weights.sum()).tolist(), strict=True):
+            yield replay(self._deals.game, history.tolist()).observations(self.seat), share
+
+    def sample(self, n: int, seed: int = 0) -> list[list[int]]:
+        return [state.observations(self.seat) for state in self._deals.sample(n, seed)]
+
+    @cached_property
+    def _states(self) -> tuple[np.ndarray, list[np.ndarray]]:
+        return self._deals.ranges(self.seat, self._limit)
 
 
 def history_filter(

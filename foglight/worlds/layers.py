@@ -66,6 +66,7 @@ class Layers:
         self.game, self.viewer, self.limit = game, viewer, limit
         self.observations = list(observations)
         self.policy = policy
+        self._sampled = 0  # how many histories were drawn last
         start = _as_array(new_worlds(game, 1))
         begin(game, start[0])
         self.layers = [Layer(start, np.ones(1), np.ones(1, np.int64), [])]
@@ -100,6 +101,7 @@ class Layers:
 
     def sample(self, n: int, seed: int = 0) -> list[State]:
         self._require()
+        self._sampled = n
         random = np.random.default_rng(seed)
         weights = np.array([self.layers[i].weights[world] for i, world in self.ends])
         chosen = random.choice(len(self.ends), size=n, p=weights / weights.sum())
@@ -112,6 +114,7 @@ class Layers:
             "worlds": len(self.ends),
             "largest_layer": max(len(layer.rows) for layer in self.layers),
             "layers": len(self.layers),
+            "effective": float(self._sampled),
         }
 
     def ranges(self, seat: int) -> dict[int, tuple[float, int, int]]:

@@ -28,11 +28,11 @@ from numpy import int64
 from foglight.compile import jitable, kernel
 from foglight.randomness import below, unit
 from foglight.rules import max_legal, new_worlds
-from foglight.worlds.deal_count import HIDDEN, DealCount, copy, draw_pattern, reach, shuffle, write_history
+from foglight.worlds.deal_count import HIDDEN, DealCount, copy, shuffle
+from foglight.worlds.deal_replay import draw_pattern, reach, write_history
 
 _MATRICES = 1 << 14  # how many matrices are remembered at most
 _NEIGHBOURS = 1 << 18  # and how many neighbours of theirs
-_LONGEST = 1 << 14  # transitions of burn-in after which a chain is taken as it is
 
 
 # RingSwap ---------------------------------------------------------------------------------------------------------
@@ -347,62 +347,6 @@ def _swap_chain(game, policy, layout, known, viewer, observed, random, deal, pat
         if (t + 1) % thin == 0:
             _write(out, t // thin, deal, pattern, weight)
     return accepted
-
-
-class Chain:
-    """A chain on one puzzle, and how it went."""
-
-    def __init__(self, arguments: tuple, deal: np.ndarray, pattern: np.ndarray, weight: float, swaps: bool) -> None:
-        self._arguments = arguments  # game, policy, layout, matrices, viewer, observations, generator
-        self.deal, self.pattern, self.weight = deal.copy(), pattern.copy(), np.array([weight])
-        self.swaps = swaps  # the cheaper chain
-        self.transitions = self.accepted = self.burn_in = 0
-        self.thin = 1
-        self.settled = False
-
-    def run(self, n: int, thin: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """n deals, patterns and probabilities, `thin` transitions apart.
-
-        Where a matrix has too many neighbours to list, the chain goes on by drawn rings.
-        """
-        out = (np.empty((n, len(self.deal)), np.int64), np.empty((n, *self.pattern.shape), np.int64), np.empty(n))
-        chain = _swap_chain if self.swaps else _ring_swap_chain
-        accepted = chain(*self._arguments, self.deal, self.pattern, self.weight, thin, out)
-        if accepted == HIDDEN:
-            self.swaps = True
-            return self.run(n, thin)
-        self.transitions += n * thin
-        self.accepted += int(accepted)
-        return out
-
-    def settle(self) -> None:
-        """Run until the two halves of the last stretch agree, each stretch twice as long; then choose how far to thin.
-
-        What is compared are the probability and random linear functions of the deal, by their means and the errors that
-        their autocorrelation leaves.
-        """
-        stretch = 256
-        while True:
-            trace = self.statistics(*self.run(stretch))
-            self.burn_in += stretch
-            first, second = trace[: stretch // 2], trace[stretch // 2 :]
-            times = np.array([autocorrelation_time(column) for column in trace.T])
-            error = np.sqrt(2 * times * (first.var(0) + second.var(0)) / stretch)
-            agree = bool(np.all(abs(first.mean(0) - second.mean(0)) <= 3 * error))
-            self.settled = agree and bool(50 * times.max() <= stretch)
-            if self.settled or stretch >= _LONGEST:
-                break
-            stretch *= 2
-        self.thin = int(np.ceil(2 * times.max()))
-
-    def statistics(self, deals: np.ndarray, patterns: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """The log-probability and three functions of the deal, float64[n, 4]; undealt cards have no order."""
-        row_begins = self._arguments[3].row_begins
-        scores = np.random.default_rng(0).normal(size=(3, 64, len(self.deal)))
-        scores[:, :, row_begins[-2] :] = 0.0
-        places = np.arange(len(self.deal))
-        columns = [scores[k][deals, places].sum(1) for k in range(3)]
-        return np.stack([np.log(np.maximum(weights, 1e-300)), *columns], axis=1)
 
 
 def autocorrelation_time(trace: np.ndarray) -> float:

@@ -32,6 +32,7 @@ class Sat:
             raise BadInput("method='sat' knows no policies; use method='layers'")
         self.game, self.limit, self._solver = game, limit, Solver
         self.variables, self.clauses, self.history = found
+        self._sampled = 0  # how many histories were drawn last
 
     def exists(self) -> bool:
         return next(self._models(), None) is not None
@@ -53,12 +54,13 @@ class Sat:
         models = list(self._bounded())
         if not models:
             raise BadInput("no history gives these observations; exists() tells beforehand")
+        self._sampled = n
         chosen = np.random.default_rng(seed).integers(len(models), size=n)
         return [replay(self.game, self.history(models[c])) for c in chosen]
 
     def diagnostics(self) -> dict[str, Any]:
         size = {"variables": self.variables, "clauses": len(self.clauses)}
-        return {"method": "sat", "exact": True, "solver": _SOLVER, **size}
+        return {"method": "sat", "exact": True, "solver": _SOLVER, **size, "effective": float(self._sampled)}
 
     def _bounded(self) -> Iterator[list[bool]]:
         for i, model in enumerate(self._models()):

@@ -1,0 +1,67 @@
+"""An agent as a policy: asked once at every information state of a small game, and its answers written down.
+
+Kernels know an information state by its key alone, and an agent wants the observations. So all worlds of the game are
+gone through, each once, and at the first one of an information state an agent is started, told what its seat has
+observed, and asked. An agent that only acts is taken to be sure of what it does. The seed is the same everywhere; what
+an agent draws by `random()` follows from the seed and the information state.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from foglight.agents import Agent, load_agent
+from foglight.games import load_game
+from foglight.names import BadInput
+from foglight.policies import Tabular, tabular
+from foglight.rules import key
+from foglight.state import State
+
+
+def agent_policy(
+    agent: str | Agent | Sequence[str | Agent], game: Any, *, seed: int = 0, limit: int = 1_000_000
+) -> Tabular:
+    """The policy of an agent, or of one for each seat, in every information state; `limit` bounds the worlds."""
+    game = load_game(game)
+    start = State(game)
+    given = [agent] * start.num_players if isinstance(agent, str | Agent) else list(agent)
+    if len(given) != start.num_players:
+        raise BadInput(f"{game} has {start.num_players} seats, and {len(given)} agents were given; give one for each")
+    agents = [load_agent(one) if isinstance(one, str) else one for one in given]
+    if any(hasattr(one, "read") for one in agents):
+        raise BadInput("a person cannot be asked at every information state; give another agent")
+    table: dict[int, list[float]] = {}
+    met, front = {start.world.tobytes()}, [start]
+    while front:
+        state = front.pop()
+        if state.player >= 0:
+            number = int(key(game, state.world, state.player))
+            if number not in table:
+                table[number] = _asked(agents[state.player], state, seed)
+        for action in state.actions():
+            after = state.clone()
+            after.play(action)
+            if after.world.tobytes() not in met:
+                met.add(after.world.tobytes())
+                front.append(after)
+        if len(met) > limit:
+            raise BadInput(
+                f"{game} has more than {limit} worlds, and {len(table)} information states so far; "
+                "take a smaller game, or raise the limit"
+            )
+    return tabular(table)
+
+
+def _asked(agent: Agent, state: State, seed: int) -> list[float]:
+    """What an agent says that knows the seat's observations and the legal actions."""
+    agent.start(state.game, state.player, seed)
+    for observation in state.observations(state.player):
+        agent.observe(observation)
+    odds = np.asarray(agent.probabilities(state.actions()), np.float64)
+    if odds.shape != (len(state.actions()),) or (odds < 0.0).any() or not np.isclose(odds.sum(), 1.0):
+        raise BadInput(
+            f"{type(agent).__name__} gives {odds.tolist()} for the {len(state.actions())} legal actions; "
+            "probabilities are not negative and add up to 1"
+        )
+    return [float(share) for share in odds / odds.sum()]

@@ -1,0 +1,43 @@
+"""`foglight bench beliefs`: what beliefs cost and whether they may be true, in one run, on one core.
+
+Every task gives rows of one table; a section is a list of tasks.
+"""
+
+from collections.abc import Callable, Sequence
+
+from foglight.bench import deals, legality, samples, trackers
+from foglight.bench.figures import Row
+from foglight.names import BadInput, unknown
+
+SECTIONS = ("deals", "samples", "trackers", "legality")
+ALL = "all"
+SPEED = "figures, peers and bars"
+TRACKERS = "trackers: children tried a second, time for an observation, sizes of sets"
+LEGALITY = "worlds judged by the rules"
+
+Task = tuple[str, Callable[[], Sequence[Row]]]  # the title of the table, and what gives rows of it
+
+
+def tasks(
+    section: str = ALL,
+    seconds: float = 0.5,
+    positions: int = 50,
+    games: int = 20,
+    samples_: int = 10_000,
+    seed: int = 0,
+) -> list[Task]:
+    """All there is to do in a section, or in all of them."""
+    if section not in (*SECTIONS, ALL):
+        raise BadInput(unknown("section", section, (*SECTIONS, ALL)))
+    if not 0.01 <= seconds <= 600:
+        raise BadInput(f"seconds must be from 0.01 to 600, not {seconds}")
+    for name, given in (("positions", positions), ("games", games), ("samples", samples_)):
+        if given < 1:
+            raise BadInput(f"{name} must be at least 1, not {given}")
+    found: dict[str, list[Task]] = {
+        "deals": [(SPEED, task) for task in deals.tasks(seconds)],
+        "samples": [(SPEED, task) for task in samples.tasks(positions, seed)],
+        "trackers": [(TRACKERS, task) for task in trackers.tasks(games, seed=seed)],
+        "legality": [(LEGALITY, task) for task in legality.tasks(samples_, positions, games, seed)],
+    }
+    return [task for name in SECTIONS if section in (name, ALL) for task in found[name]]

@@ -1,0 +1,123 @@
+"""What the benches of beliefs share: rows of tables, figures beside a peer's and a bar, rates, random positions."""
+
+import importlib.util
+import random
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from foglight.bits import get
+from foglight.cards import tricks
+from foglight.names import BadInput
+from foglight.state import State, new_state
+
+LARGE = "oh_hell(players=4,tricks=12)"  # 52 cards, four of them undealt
+FEWEST, MOST = 5, 40  # cards played at a random position
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table."""
+
+    def summary(self) -> dict[str, Any]:
+        """The row as data."""
+        return asdict(self)
+
+    def texts(self) -> dict[str, str]:
+        """The row for people."""
+        return {key: number(value) for key, value in self.summary().items()}
+
+
+@dataclass(frozen=True)
+class Figure(Row):
+    """One thing measured, who it is compared with, and what it ought to be."""
+
+    what: str
+    foglight: float | None  # None if it cannot be told
+    unit: str  # "/s", " s", " ms", " MB" or " %"
+    against: str = ""
+    peer: float | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+    times: float | None = None  # the ratio ought to be at least this
+
+    @property
+    def ratio(self) -> float | None:
+        return self.foglight / self.peer if self.foglight and self.peer and self.unit == "/s" else None
+
+    @property
+    def met(self) -> bool | None:
+        """Whether all bars are met; None if there is none."""
+        if self.at_least is self.at_most is self.times is None:
+            return None
+        value, ratio = self.foglight, self.ratio
+        return (
+            (self.at_least is None or (value is not None and value >= self.at_least))
+            and (self.at_most is None or (value is not None and value <= self.at_most))
+            and (self.times is None or (ratio is not None and ratio >= self.times))
+        )
+
+    def summary(self) -> dict[str, Any]:
+        return {**super().summary(), "ratio": self.ratio, "met": self.met}
+
+    def texts(self) -> dict[str, str]:
+        bars = [("at least ", self.at_least, self.unit), ("at most ", self.at_most, self.unit), ("", self.times, "×")]
+        return {
+            "what": self.what,
+            "foglight": self._text(self.foglight),
+            "peer": f"{self._text(self.peer)} {self.against}" if self.against else "",
+            "ratio": "" if self.ratio is None else f"{number(self.ratio)}×",
+            "bar": ", ".join(f"{word}{number(bar)}{unit}" for word, bar, unit in bars if bar is not None),
+            "met": number(self.met),
+        }
+
+    def _text(self, value: float | None) -> str:
+        return "cannot be told" if value is None else number(value) + self.unit
+
+
+def number(value: Any) -> str:
+    """Three digits of a fraction, all digits of a large number; other things as they are."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return str(value)
+
+
+def rate(side: Callable[[int], Any], seconds: float) -> float:
+    """How many a second, the best of three: noise of the machine only ever slows. The first calls compile."""
+    side(10)
+    n, elapsed = 50, 0.0
+    while elapsed < seconds / 4:
+        n *= 2
+        elapsed = _seconds(side, n)
+    return n / min(elapsed, _seconds(side, n), _seconds(side, n))
+
+
+def _seconds(side: Callable[[int], Any], n: int) -> float:
+    begin = time.perf_counter()
+    side(n)
+    return time.perf_counter() - begin
+
+
+def played(name: str, plays: int, rng: random.Random) -> State:
+    """A random position after so many cards played."""
+    state = new_state(name)
+    while plays > 0:
+        plays -= bool(get(state.world, tricks.PHASE) == tricks.PLAY)
+        state.play(rng.choice(state.actions()))
+    return state
+
+
+def load_peer(name: str) -> Any:
+    """A game of OpenSpiel."""
+    if importlib.util.find_spec("pyspiel") is None:
+        raise BadInput("this bench compares with OpenSpiel; install it with: pip install 'foglight[openspiel]'")
+    import pyspiel
+
+    return pyspiel.load_game(name)

@@ -1,0 +1,223 @@
+"""Whether worlds that are handed out may be true, judged by the rules alone.
+
+Card games: random positions, a random viewer. Every history drawn is replayed from the start: is each action legal, and
+does the viewer observe what it has observed? Worlds drawn without a history get one: their hands are dealt in any
+order. Either way the replay must end in the very world that was given, every viewer's key included.
+
+Trackers: whole random games, every seat, after every transition. Every world held must have the key of the seat in the
+true world, which is the hash of all it has observed, and where the seat is to move in both, the same legal actions.
+While the tracker says that it is exact, the true world must be among those held.
+"""
+
+import random
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from foglight import bits
+from foglight.bench.figures import LARGE, Row
+from foglight.bits import get
+from foglight.cards.tricks import DEAL, MOVER, PHASE, SETUP, hand, played
+from foglight.compile import kernel
+from foglight.rules import (
+    CHANCE,
+    NOTHING,
+    PUBLIC,
+    TERMINAL,
+    begin,
+    chance,
+    legal,
+    max_legal,
+    new_worlds,
+    num_words,
+    observe,
+    player,
+    transition,
+)
+from foglight.state import State, new_state, replay
+from foglight.worlds.deals import DealFilter
+from foglight.worlds.regeneration import BeliefLost
+from foglight.worlds.tracker import Tracker
+
+CARD_GAMES = (LARGE, "hearts", "spades")
+HANDS_SEEN_AT_ONCE = (LARGE, "spades")  # where the order of dealing is in no world
+TRACKED = (  # game, worlds held at most, and the part of all games that is enough: some are long
+    ("phantom_ttt", 100_000, 1.0),
+    ("dark_hex(rows=4,cols=4)", 20_000, 1.0),
+    ("dark_chess(size=4)", 20_000, 1.0),
+    ("dark_chess(size=8)", 5000, 0.05),
+    ("battleship", 20_000, 1.0),
+)
+
+
+@dataclass(frozen=True)
+class Legality(Row):
+    """How many worlds were judged, and what was wrong with them."""
+
+    game: str
+    what: str
+    positions: int
+    worlds: int
+    forbidden: int  # the rules forbid an action; of a tracker, the seat's legal actions are others
+    unlike: int  # the viewer has observed something else
+    untrue: int  # the replay ends in another world; of a tracker, positions at which the true world is missing
+    lost: int = 0  # beliefs that a tracker has given up, with an error
+
+
+def tasks(samples: int = 10_000, positions: int = 50, games: int = 5, seed: int = 0) -> list[Callable[[], list[Row]]]:
+    """What there is to judge: that many samples of each card game in all, whole games of the others."""
+    return [
+        *(partial(judge_histories, game, samples, positions, seed) for game in CARD_GAMES),
+        *(partial(judge_worlds, game, samples, positions, seed) for game in HANDS_SEEN_AT_ONCE),
+        *(partial(judge_tracker, game, max(1, round(part * games)), seed, cap) for game, cap, part in TRACKED),
+    ]
+
+
+def judge_histories(game: str, samples: int, positions: int, seed: int = 0) -> list[Row]:
+    """Histories drawn at random positions."""
+    rng, each, tally = random.Random(seed), -(-samples // positions), np.zeros(4, np.int64)
+    for _ in range(positions):
+        state = random_position(game, rng)
+        found = _random_filter(state, rng)
+        _judge(found, *found.sample_arrays(each, seed=rng.randrange(2**30)), tally)
+    return [Legality(game, "histories drawn", positions, *tally.tolist())]
+
+
+def judge_worlds(game: str, samples: int, positions: int, seed: int = 0) -> list[Row]:
+    """Worlds drawn at random positions after the deal."""
+    rng, each, tally = random.Random(seed), -(-samples // positions), np.zeros(4, np.int64)
+    for _ in range(positions):
+        state = random_position(game, rng, after=DEAL)
+        found = _random_filter(state, rng)
+        worlds = found.sample_worlds(each, seed=rng.randrange(2**30))
+        _judge(found, _dealt(state, worlds), worlds, tally)
+    return [Legality(game, "worlds drawn", positions, *tally.tolist())]
+
+
+def random_position(game: str, rng: random.Random, after: int = SETUP) -> State:
+    """A random game up to a random moment, the end included, but after something that follows this phase was seen."""
+    state, first = new_state(game), 1
+    while state.player != TERMINAL:
+        first += get(state.world, PHASE) <= after
+        state.play(rng.choice(state.actions()))
+    return replay(state.game, state.history()[: rng.randrange(first, len(state.history()) + 1)])
+
+
+def _random_filter(state: State, rng: random.Random) -> DealFilter:
+    """What a random seat, or the public, may think."""
+    viewer = rng.randrange(PUBLIC, state.num_players)
+    return DealFilter(state.game, state.observations(viewer), viewer)
+
+
+def _judge(found: DealFilter, histories: Any, worlds: np.ndarray, tally: np.ndarray) -> None:
+    """Replay histories, those of one length at a time."""
+    by_length = defaultdict(list)
+    for i, history in enumerate(histories):
+        by_length[len(history)].append(i)
+    for numbers in by_length.values():
+        block = np.array([histories[i] for i in numbers])
+        _replay(found.game, found.viewer, found.observed, block, worlds[numbers], tally)
+
+
+def _dealt(state: State, worlds: np.ndarray) -> np.ndarray:
+    """Histories of worlds that share all but the hands with this state: their cards dealt in ascending order."""
+    times: list[list[int]] = [[] for _ in range(state.num_players)]
+    replayed = new_state(state.game)
+    for t, action in enumerate(state.history()):
+        before = replayed.world
+        replayed.play(action)
+        seat = get(before, MOVER)
+        if get(before, PHASE) == DEAL and hand(state.game, before, seat) != hand(state.game, replayed.world, seat):
+            times[seat].append(t)
+    histories = np.tile(np.array(state.history(), np.int64), (len(worlds), 1))
+    for seat, when in enumerate(times):
+        _deal(state.game, worlds, seat, np.array(when, np.int64), histories)
+    return histories
+
+
+def judge_tracker(game: str, games: int, seed: int = 0, cap: int = 100_000) -> list[Row]:
+    """Every seat's tracker through whole random games."""
+    rng, tally, positions, untrue, lost = random.Random(seed), np.zeros(3, np.int64), 0, 0, 0
+    for _ in range(games):
+        state = new_state(game)
+        trackers: dict[int, Tracker] = {seat: Tracker(game, seat, cap=cap) for seat in range(state.num_players)}
+        while state.player != TERMINAL:
+            state.play(rng.choice(state.actions()))
+            for seat, tracker in list(trackers.items()):
+                try:
+                    for observation in state.observations(seat)[len(tracker.observations) :]:
+                        tracker.observe(observation)
+                except BeliefLost:
+                    lost += 1
+                    del trackers[seat]
+                    continue
+                rows = tracker.worlds(turn_only=False).rows
+                _compare(state.game, rows, state.world, seat, tally)
+                untrue += tracker.exact and not bool((rows == state.world).all(axis=1).any())
+                positions += 1
+    worlds, forbidden, unlike = tally.tolist()
+    return [Legality(game, "tracked", positions, worlds, forbidden, unlike, untrue, lost)]
+
+
+@kernel
+def _replay(game, viewer, observed, histories, worlds, tally):
+    """Judge histories and their last worlds: count them, the forbidden, the unlike and the untrue ones."""
+    room = new_worlds(game, 2)
+    actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
+    for i in range(len(histories)):
+        before, after = room[0], room[1]
+        before[:] = 0
+        begin(game, before)
+        allowed, alike, seen = True, True, 0
+        for t in range(histories.shape[1]):
+            mover, n = player(game, before), 0
+            if mover == CHANCE:
+                n = chance(game, before, actions, odds)
+            elif mover != TERMINAL:
+                n = legal(game, before, actions)
+            if not np.any(actions[:n] == histories[i, t]):
+                allowed = False
+                break
+            transition(game, before, histories[i, t], after)
+            code = observe(game, before, histories[i, t], after, viewer)
+            if code != NOTHING:
+                alike = alike and seen < len(observed) and observed[min(seen, len(observed) - 1)] == code
+                seen += 1
+            before, after = after, before
+        tally[0] += 1
+        if not allowed:
+            tally[1] += 1
+        elif not alike or seen != len(observed):
+            tally[2] += 1
+        elif np.any(before != worlds[i]):
+            tally[3] += 1
+
+
+@kernel
+def _deal(game, worlds, seat, times, histories):
+    """Write the cards that a seat was dealt, those in its hand and those it has played, at these times."""
+    for i in range(len(worlds)):
+        cards = hand(game, worlds[i], seat) | played(game, worlds[i], seat)
+        for t in times:
+            histories[i, t] = bits.lowest(cards)
+            cards = bits.without_lowest(cards)
+
+
+@kernel
+def _compare(game, rows, truth, seat, tally):
+    """Judge worlds held by a seat: count them, those with other legal actions, those with another past of the seat."""
+    expected, actions = np.empty(max_legal(game), np.int64), np.empty(max_legal(game), np.int64)
+    n = legal(game, truth, expected) if player(game, truth) == seat else 0
+    key = num_words(game) + 1 + seat
+    for i in range(len(rows)):
+        tally[0] += 1
+        if n > 0 and player(game, rows[i]) == seat:
+            m = legal(game, rows[i], actions)
+            if m != n or np.any(actions[:m] != expected[:m]):
+                tally[1] += 1
+        if rows[i, key] != truth[key]:
+            tally[2] += 1

@@ -1,0 +1,183 @@
+"""Beyond the history-filtering paper: its value-estimation task with 52 cards, four seats and twelve tricks.
+
+No listing is possible here, and none is needed: uniform histories can be drawn exactly and independently by counting
+deals, so that a large importance-weighted sample gives the value of the public belief state. Against this reference,
+estimates from n histories:
+
+    independent     drawn from the reference sample by weight, so without the reference's own error
+    importance      drawn uniformly, weighted by reach probability
+    RingSwap k      from the paper's chain, k transitions before each
+    drawn rings k   from the cheaper chain, k transitions before each
+
+A history is worth to seat 0 what everybody's going on with the policy brings: the mean of 64 playouts of the policy
+from its last world; in the reference, where there are hundreds of thousands of histories, of one. Policies are random
+with a bias of 0.3. With more bias, or more tricks played, fewer of the uniform histories matter: the table says how
+many equally weighted ones the reference is worth, and its standard error, below which no error means anything. Chains
+start at one of 256 uniform histories, drawn by weight.
+"""
+
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foglight.compile import kernel
+from foglight.policies import Biased, weigh
+from foglight.randomness import generator, weighted
+from foglight.rules import (
+    CHANCE,
+    TERMINAL,
+    deal,
+    legal,
+    max_legal,
+    new_worlds,
+    num_players,
+    player,
+    returns,
+    transition,
+)
+from foglight.state import State
+from foglight.worlds.deals import DealFilter
+from foglight.worlds.diagnostics import of_weights
+
+GAME, BIAS = "oh_hell(players=4,tricks=12)", 0.3
+TRICKS = (1, 4)  # played
+SAMPLES = (1, 2, 5, 10, 20, 50, 100, 200, 400)
+RING_SWAP, DRAWN_RINGS = (1, 10), (10, 100, 1000)  # transitions before each sample
+METHODS = (
+    "independent",
+    "importance",
+    *(f"RingSwap {burn_in}" for burn_in in RING_SWAP),
+    *(f"drawn rings {burn_in}" for burn_in in DRAWN_RINGS),
+)
+PLAYOUTS = 64
+
+
+def position(tricks: int, seed: int) -> State:
+    """A public state played by the policy, after so many tricks."""
+    rng, state, policy = random.Random(seed), State(GAME), Biased(BIAS, seed)
+    for _ in range(2 + 48 + 1 + 4 + 4 * tricks):  # number of tricks, dealer, the deal and the card turned, bids, cards
+        actions, odds = np.array(state.actions()), np.ones(len(state.actions()))
+        if state.player >= 0:
+            weigh(policy, state.game, state.world, state.player, actions, len(actions), odds)
+        state.play(rng.choices(actions.tolist(), odds.tolist())[0])
+    return state
+
+
+def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
+    runs, size = (5, 400_000) if quick else (50, 2_000_000)
+    return {
+        f"{tricks} {run}": {"tricks": tricks, "size": size, "seed": 1000 * seed + run}
+        for tricks in TRICKS
+        for run in range(runs)
+    }
+
+
+def work(tricks: int, size: int, seed: int) -> dict[str, Any]:
+    state, most, rng = position(tricks, seed), max(SAMPLES), np.random.default_rng(seed)
+    found = DealFilter(state.game, state.observations(-1), -1, Biased(BIAS, seed))
+    _, odds, worlds = found._uniform(size, seed)
+    values = _values(found, worlds, 1, seed)
+    truth = float(np.average(values, weights=odds))
+    error = float(np.sqrt((odds**2) @ (values - truth) ** 2) / odds.sum())
+    result: dict[str, Any] = {"value": truth, "error": error, "effective": of_weights(odds)}
+    chosen = worlds[rng.choice(size, most, p=odds / odds.sum())]
+    result["independent"] = _errors(_values(found, chosen, PLAYOUTS, seed), np.ones(most), truth)
+    begin = time.perf_counter()
+    _, odds, worlds = found._uniform(most, seed + 1)
+    result["importance seconds"] = time.perf_counter() - begin
+    result["importance"] = _errors(_values(found, worlds, PLAYOUTS, seed), odds, truth)
+    for swaps, name, burn_ins in ((False, "RingSwap", RING_SWAP), (True, "drawn rings", DRAWN_RINGS)):
+        for burn_in in burn_ins:
+            chain = found.chain(seed, swaps)
+            chain.run(1)
+            begin = time.perf_counter()
+            deals, patterns, _ = chain.run(most, burn_in)
+            result[f"{name} {burn_in} seconds"] = time.perf_counter() - begin
+            drawn = _values(found, found.last_worlds(deals, patterns), PLAYOUTS, seed)
+            result[f"{name} {burn_in}"] = _errors(drawn, np.ones(most), truth)
+    return result
+
+
+def _values(found: DealFilter, worlds: np.ndarray, playouts: int, seed: int) -> np.ndarray:
+    """What each world is worth to seat 0, on average over playouts of the policy."""
+    out = np.zeros(len(worlds))
+    _play_out(found.game, found.policy, worlds, playouts, generator(seed, playouts), out)
+    return out
+
+
+def _errors(values: np.ndarray, weights: np.ndarray, truth: float) -> list[float]:
+    return [abs(float(np.average(values[:n], weights=weights[:n])) - truth) for n in SAMPLES]
+
+
+@kernel
+def _play_out(game, policy, worlds, playouts, random, out):
+    room = new_worlds(game, 2)
+    actions, odds, payoffs = np.empty(max_legal(game), np.int64), np.empty(max_legal(game)), np.empty(num_players(game))
+    for w in range(len(worlds)):
+        for _ in range(playouts):
+            now = 0
+            room[0, :] = worlds[w]
+            mover = player(game, room[0])
+            while mover != TERMINAL:
+                if mover == CHANCE:
+                    action = deal(game, room[now], random, actions, odds)
+                else:
+                    n = legal(game, room[now], actions)
+                    weigh(policy, game, room[now], mover, actions, n, odds)
+                    action = actions[weighted(random, odds, n)]
+                transition(game, room[now], action, room[1 - now])
+                now = 1 - now
+                mover = player(game, room[now])
+            returns(game, room[now], payoffs)
+            out[w] += payoffs[0] / playouts
+
+
+def _of(results: dict[str, dict[str, Any]], tricks: int, what: str) -> np.ndarray:
+    return np.array([result[what] for cell, result in results.items() if cell.split()[0] == str(tricks)])
+
+
+def _mean(errors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    spread = errors.std(0, ddof=1) / len(errors) ** 0.5 if len(errors) > 1 else np.full(len(SAMPLES), np.nan)
+    return errors.mean(0), spread
+
+
+def table(results: dict[str, dict[str, Any]]) -> str:
+    shown = [SAMPLES.index(n) for n in (10, 100, 400)]
+    lines = [
+        "| tricks played | sampler | 10 samples | 100 | 400 | ms for 400 | runs |",
+        "|---:|---|---:|---:|---:|---:|---:|",
+    ]
+    for tricks in TRICKS:
+        for method in METHODS:
+            errors = _of(results, tricks, method)
+            mean, error = _mean(errors)
+            numbers = " | ".join(f"{mean[i]:.3f} ± {error[i]:.3f}" for i in shown)
+            cost = f"{1000 * np.median(_of(results, tricks, f'{method} seconds')):,.0f}" if method != METHODS[0] else ""
+            lines.append(f"| {tricks} | {method} | {numbers} | {cost} | {len(errors)} |")
+    worth, own_error = (
+        " and ".join(f"{np.median(_of(results, tricks, what)):{form}}" for tricks in TRICKS)
+        for what, form in (("effective", ",.0f"), ("error", ".3f"))
+    )
+    note = (
+        f"The reference is worth {worth} equally weighted histories (medians), and has a standard error of {own_error}."
+    )
+    return "\n".join(lines) + f"\n\n{note}\n"
+
+
+def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    for column, tricks in enumerate(TRICKS):
+        axes = figure.add_subplot(1, len(TRICKS), 1 + column)
+        for method in METHODS:
+            mean, error = _mean(_of(results, tricks, method))
+            style = "--" if method.startswith("RingSwap") else ":" if method.startswith("drawn") else "-"
+            axes.errorbar(SAMPLES, mean, error, label=method, capsize=2, ls=style)
+        played = f"{tricks} trick{'s' if tricks > 1 else ''} played"
+        axes.set(xscale="log", yscale="log", title=f"52 cards, {played}", xlabel="samples", ylabel="value error")
+    figure.axes[0].legend(fontsize=7)
+    figure.savefig(path, dpi=150)

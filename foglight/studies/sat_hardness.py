@@ -1,0 +1,107 @@
+"""How hard filtering can be: the 3-FSAT game by enumeration and by a SAT solver [Solinas2023, Theorem 1].
+
+Seat 0 sets n variables unseen, then nature shows 4.26 n clauses that hold, the ratio at which random formulas are
+hardest. To the public any history is a satisfying assignment. Enumeration holds all assignments that satisfy the
+clauses so far, times the triples of variables that nature may be drawing:
+
+    largest layer = 2^n * n (n - 1) (n - 2) / 6      just before the first clause is shown
+
+so it more than doubles with each variable. A solver constructs one history, and is asked for the same formulas and
+for those of up to 60 variables, which no enumeration reaches. Formulas come from play, so all of them can be satisfied;
+at these sizes that leaves a solver little to do. It is the worst case that is hard for it.
+"""
+
+import random
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from foglight.rules import PUBLIC
+from foglight.state import State, new_state
+from foglight.worlds.filter import history_filter
+
+RATIO = 4.26  # clauses for each variable
+LIMIT = 2_000_000  # worlds held at most
+ENUMERATED = {True: range(3, 12), False: range(3, 13)}  # by quick
+SOLVED = (16, 20, 30, 40, 50, 60)
+RUNS, REPEATS = 3, 5  # formulas of each size, and how often a solver gets each
+
+
+def play(variables: int, seed: int) -> State:
+    """A random game to its end."""
+    rng = random.Random(seed)
+    state = new_state(f"three_sat(variables={variables},clauses={round(RATIO * variables)})")
+    while actions := state.actions():
+        odds = [share for _, share in state.chance()] or None
+        state.play(rng.choices(actions, odds)[0])
+    return state
+
+
+def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
+    sizes = [(n, True) for n in ENUMERATED[quick]] + [(n, False) for n in SOLVED]
+    return {f"{n}": {"variables": n, "enumerate_too": too, "seed": seed} for n, too in sizes}
+
+
+def work(variables: int, enumerate_too: bool, seed: int) -> dict[str, Any]:
+    _solver_seconds(play(3, 0))  # loads what the others use
+    _layers(play(3, 0))
+    states = [play(variables, RUNS * seed + run) for run in range(RUNS)]
+    solver = median(map(_solver_seconds, states))
+    found = [_layers(state) for state in states] if enumerate_too else []
+    return {
+        "variables": variables,
+        "clauses": round(RATIO * variables),
+        "solver": solver,
+        "enumeration": min(seconds for seconds, _, _ in found) if found else None,
+        "worlds": max(worlds for _, worlds, _ in found) if found else None,
+        "histories": [histories for _, _, histories in found],
+    }
+
+
+def _solver_seconds(state: State) -> float:
+    """How long it takes to construct some history that shows the same, at best: noise of the machine only slows."""
+    times = []
+    for seed in range(REPEATS):
+        begin = time.perf_counter()
+        drawn = history_filter(state.game, state.observations(PUBLIC), method="sat").construct(seed)
+        times.append(time.perf_counter() - begin)
+        assert drawn.observations(PUBLIC) == state.observations(PUBLIC)
+    return min(times)
+
+
+def _layers(state: State) -> tuple[float, int, int]:
+    """How long enumeration takes, how many worlds the largest layer holds, and how many histories there are."""
+    begin = time.perf_counter()
+    found = history_filter(state.game, state.observations(PUBLIC), method="layers", limit=LIMIT)
+    return time.perf_counter() - begin, found.diagnostics()["largest_layer"], found.count()
+
+
+def table(results: dict[str, dict[str, Any]]) -> str:
+    lines = ["| variables | clauses | largest layer | enumeration, s | SAT solver, s |", "|---:|---:|---:|---:|---:|"]
+    for result in results.values():
+        listed = ["", ""] if result["worlds"] is None else [f"{result['worlds']:,}", f"{result['enumeration']:.3g}"]
+        lines.append(f"| {result['variables']} | {result['clauses']} | {' | '.join(listed)} | {result['solver']:.3g} |")
+    return "\n".join(lines) + "\n"
+
+
+def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.5, 4), layout="constrained")
+    axes = figure.add_subplot()
+    listed = [result for result in results.values() if result["enumeration"] is not None]
+    sizes = [result["variables"] for result in listed]
+    axes.semilogy(sizes, [result["enumeration"] for result in listed], "o-", label="enumeration by layers")
+    sizes = [result["variables"] for result in results.values()]
+    axes.semilogy(sizes, [result["solver"] for result in results.values()], "s-", label="one history by a SAT solver")
+    last = listed[-1]
+    axes.annotate(
+        f"{last['worlds']:,} worlds held", (last["variables"], last["enumeration"]), (6, -3), textcoords="offset points"
+    )
+    axes.set(
+        xlabel="variables; 4.26 clauses each", ylabel="seconds", title="3-FSAT game: filtering by size of the formula"
+    )
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(path, dpi=150)

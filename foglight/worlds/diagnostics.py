@@ -1,0 +1,40 @@
+"""How much a sample can be trusted: effective sample size, and R-hat over parallel chains.
+
+For chains these are ArviZ's bulk effective sample size and rank-normalised split R-hat [Vehtari2021], the worst over
+the statistics. An R-hat above 1.01 says that the chains disagree. Weighted samples are worth (sum w)^2 / sum w^2.
+"""
+
+from typing import Any
+
+import numpy as np
+
+ADVICE = "effective sample size and R-hat need ArviZ; install it with: pip install 'foglight[diagnostics]'"
+_FEWEST = 4  # draws of each chain that ArviZ asks for
+
+
+def of_chains(trace: np.ndarray) -> dict[str, Any]:
+    """The worst effective sample size and R-hat of a trace, float64[chains, draws, statistics]; or why not."""
+    chains, draws, _ = trace.shape
+    if draws < _FEWEST:
+        return {"advice": f"effective sample size and R-hat need {_FEWEST * chains} draws or more"}
+    try:
+        from arviz_stats.base import array_stats
+    except ImportError:
+        return {"advice": ADVICE}
+    moving = trace[:, :, np.ptp(trace, axis=(0, 1)) > 1e-12]
+    if moving.shape[2] == 0:  # there is only one history
+        return {"effective": float(chains * draws), "r_hat": 1.0}
+    with np.errstate(invalid="ignore", divide="ignore"):
+        effective = array_stats.ess(moving, chain_axis=0, draw_axis=1, method="bulk")
+        ratios = array_stats.rhat(moving, chain_axis=0, draw_axis=1, method="rank")
+    # chains that all stand still in different places have no variance within: ArviZ then says nan
+    return {
+        "effective": float(np.min(np.nan_to_num(effective, nan=1.0))),
+        "r_hat": float(np.max(np.nan_to_num(ratios, nan=np.inf, posinf=np.inf))),
+    }
+
+
+def of_weights(weights: np.ndarray) -> float:
+    """How many equally weighted draws these are worth."""
+    total = float(weights.sum())
+    return total**2 / float(np.square(weights).sum()) if total > 0.0 else 0.0
