@@ -144,30 +144,108 @@ def match(
     json_: Json = False,
 ) -> None:
     """Let agents play many games, and say how sure the result is."""
-    try:
-        with _progress("games") as progress:
-            result = fl.play_match(game, players, games, seed, workers, store, progress)
-    except KeyboardInterrupt:
-        kept = (
-            f"what was played is in {store}, and the same command goes on" if store else "--store FILE would keep games"
-        )
-        _fail(f"stopped; {kept}", 130)
+    with _playing(store) as progress:
+        result = fl.play_match(game, players, games, seed, workers, store, progress)
     summary = result.summary()
     if json_:
         out.print_json(data=summary)
         return
     table = Table(title=f"{result.game}, {result.games} games, seed {result.seed}")
-    for column in ("agent", "win rate", "95 % interval", "mean return"):
+    for column in ("agent", "win rate", "95 % interval", "mean return", "ms a move", "longest", "overruns"):
         table.add_column(column, justify="left" if column == "agent" else "right")
-    for row in summary["agents"]:
+    for agent, row in enumerate(summary["agents"]):
         low, high = row["interval"]
         table.add_row(
             row["agent"],
             f"{row['win_rate']:.1%}",
             f"{low:.1%} to {high:.1%}",
             f"{row['mean_return']:+.3f} ± {row['standard_error']:.3f}",
+            *_times(result.timing(agent)),
         )
     out.print(table)
+
+
+@app.command()
+def tournament(
+    players: Annotated[list[str], typer.Argument(metavar="AGENT...", help="At least two; each meets every other.")],
+    game: Annotated[list[str], typer.Option(help="Such as 'dark_hex(rows=4,cols=4)'; may be given several times.")],
+    games: Annotated[int, typer.Option(help="How many for each pair, or table, of agents; all seats alike.")] = 200,
+    workers: Annotated[int, typer.Option(help="Processes; the result is the same with any number.")] = 1,
+    time_: Annotated[float | None, typer.Option("--time", help="Seconds a move, for all agents that take it.")] = None,
+    iterations: Annotated[int | None, typer.Option(help="Iterations a move, for all agents that take it.")] = None,
+    anchor: Annotated[str | None, typer.Option(help="The agent whose rating is 0, instead of the mean.")] = None,
+    seed: Seed = 0,
+    store: Annotated[Path | None, typer.Option(help="Keep games in this file; the same command goes on there.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Also draw crosstable and ratings into this file.")] = None,
+    json_: Json = False,
+) -> None:
+    """Let every agent meet every other, and rate them."""
+    from foglight.arena import report
+    from foglight.arena.tournament import play_tournament, with_budget
+
+    if time_ is not None and iterations is not None:
+        raise BadInput("give --time or --iterations, not both")
+    given = {"time": time_, "iterations": iterations}
+    budget = "".join(f"{key}={value}" for key, value in given.items() if value is not None)
+    if anchor is not None and anchor not in players:
+        raise BadInput(f"--anchor must be one of the agents, not {anchor!r}")
+    if plot is not None:
+        report.check_picture(plot)
+    with _playing(store) as progress:
+        result = play_tournament(game, players, games, seed, workers, store, progress, budget)
+    if anchor is not None:
+        anchor = with_budget(players, budget)[players.index(anchor)]
+    summary = result.summary(anchor)
+    if plot is not None:
+        report.draw_tournament(result, plot)
+    if json_:
+        out.print_json(data=summary)
+        return
+    title = result.games[0] if len(result.games) == 1 else f"{len(result.games)} games"
+    table = Table(title=f"{title}, {result.played} games played, seed {result.seed}")
+    for column in ("agent", "Elo", "95 % interval", "score", "ms a move", "longest", "overruns"):
+        table.add_column(column, justify="left" if column == "agent" else "right")
+    for row in summary["ratings"]:
+        table.add_row(
+            row["agent"],
+            f"{row['rating']:+.0f}",
+            f"{row['low']:+.0f} to {row['high']:+.0f}",
+            f"{row['score']:g} of {row['games']:g}",
+            *_times(result.timing(row["agent"])),
+        )
+    out.print(table)
+
+
+@app.command()
+def export(
+    store: Annotated[Path, typer.Argument(help="A file that match or tournament --store wrote.")],
+    file: Annotated[Path, typer.Argument(help="Ends in .parquet or .csv.")],
+) -> None:
+    """Write the games of a store as a table, one row for each game and seat."""
+    from foglight.arena import export as arena_export
+
+    typer.echo(f"{arena_export.export(store, file)} rows written to {file}")
+
+
+@contextmanager
+def _playing(store: Path | None) -> Iterator[Any]:
+    """A bar for games; who stops them learns how to go on."""
+    try:
+        with _progress("games") as progress:
+            yield progress
+    except KeyboardInterrupt:
+        kept = (
+            f"what was played is in {store}, and the same command goes on" if store else "--store FILE would keep games"
+        )
+        _fail(f"stopped; {kept}", 130)
+
+
+def _times(timing: Any) -> list[str]:
+    """Mean and longest move, and overruns of the budget, for people."""
+    if timing is None:
+        return [""] * 3
+    data = timing.summary()
+    return [f"{data['mean_ms']:,.2f}", f"{data['longest_ms']:,.2f} ms", str(data["overruns"])]
 
 
 @app.command()
@@ -193,10 +271,7 @@ def solve(
     try:
         with _progress("iterations") as bar:
             told = bar if err.is_terminal else None
-            if method == "lp":
-                policy = _solve_exactly(sequences, save)
-            else:
-                policy = fl.solve(game, iterations, method, checkpoint=save, seed=seed, memory=memory, progress=told)
+            policy = fl.solve(game, iterations, method, checkpoint=save, seed=seed, memory=memory, progress=told)
     except KeyboardInterrupt:
         if save is not None and save.exists():
             _fail(f"stopped; what was done is in {save}, but for the last seconds, and the same command goes on", 130)
@@ -219,22 +294,6 @@ def solve(
         typer.echo("\nnot a zero-sum game of two seats: nothing says that this comes close to an equilibrium")
     advice = f"to play it: foglight match --game '{policy.game}' 'policy(file={json.dumps(str(save))})' random"
     typer.echo(f"\n{advice}" if save else "\n--save FILE would keep it for the agent policy(file=FILE)")
-
-
-def _solve_exactly(sequences: Any, save: Path | None) -> fl.Solved:
-    """The linear program's equilibrium; it goes on from nothing, and replaces nothing that can be gone on with."""
-    from foglight.solve.linear import equilibrium
-    from foglight.solve.plans import gaps
-    from foglight.solve.solved import solved
-
-    if save is not None and save.exists() and (kept := fl.Solved.load(save)).method != "lp":
-        raise BadInput(f"{save} holds {kept.iterations} iterations of {kept.method}; choose another file")
-    value, behaviour = equilibrium(sequences)
-    facts = {"game": str(sequences.tree.game), "method": "lp", "iterations": 0, "seed": 0, "state": {}}
-    policy = solved(sequences, behaviour, **facts, value=value, exploitability=float(gaps(sequences, behaviour).mean()))
-    if save is not None:
-        policy.save(save)
-    return policy
 
 
 @app.command()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from statistics import NormalDist
 
 
-def wilson(successes: float, trials: int, confidence: float = 0.95) -> tuple[float, float]:
+def wilson(successes: float, trials: float, confidence: float = 0.95) -> tuple[float, float]:
     """The Wilson score interval [Wilson1927] of a rate.
 
     Draws may count as half a success: the variance of such a score is at most the binomial one, so the interval is, if

@@ -21,7 +21,7 @@ from typing import Any
 
 from foglight.agents import Agent, agent_class, load_agent
 from foglight.arena.intervals import mean_and_error, wilson
-from foglight.arena.referee import Record, play_game
+from foglight.arena.referee import Record, Timing, play_game, time_budget, warm_up
 from foglight.arena.store import Store
 from foglight.games import load_game
 from foglight.names import BadInput, parse_spec
@@ -73,8 +73,16 @@ class MatchResult:
         """The Wilson interval of the win rate."""
         return wilson(self.score(agent), self.games, confidence)
 
+    def timing(self, agent: int) -> Timing | None:
+        """Moves, seconds, the longest move and overruns of a time budget, over all games; None if none was timed."""
+        players, total = len(self.agents), Timing()
+        for number, record in enumerate(self.records):
+            if record.timing:
+                total.join(record.timing[(agent + number) % players])
+        return total if total.moves else None
+
     def summary(self) -> dict[str, Any]:
-        """All of it as plain data."""
+        """All of it as plain data. Times are told of agents that take a time budget; the rest follows from the seed."""
         return {
             "game": self.game,
             "games": self.games,
@@ -86,10 +94,16 @@ class MatchResult:
                     "interval": list(self.interval(agent)),
                     "mean_return": self.mean_returns[agent],
                     "standard_error": self.standard_errors[agent],
+                    "timing": timing.summary() if (timing := self.timing(agent)) and takes_time(name) else None,
                 }
                 for agent, name in enumerate(self.agents)
             ],
         }
+
+
+def takes_time(agent: str) -> bool:
+    """Whether an agent is one that can be given a time budget."""
+    return hasattr(agent_class(parse_spec(agent).name), "time")
 
 
 def play_match(
@@ -102,30 +116,83 @@ def play_match(
     progress: Progress | None = None,
 ) -> MatchResult:
     """Play a match. With a store, games already there are not played again, and each new one is kept as it ends."""
-    plan = _plan(game, agents, games, seed, workers)
+    return play_plans([plan_match(game, agents, games, seed)], workers, store, progress)[0]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A match to be played."""
+
+    game: Any
+    agents: tuple[str, ...]
+    games: int
+    seed: int
+
+
+def plan_match(game: Any, agents: Sequence[str], games: int, seed: int) -> Plan:
+    """Everything checked before anything is opened or played."""
+    loaded = load_game(game)
+    if isinstance(agents, str) or len(agents) != num_players(loaded):
+        given = 1 if isinstance(agents, str) else len(agents)
+        raise BadInput(f"{loaded} is for {num_players(loaded)} agents, not {given}; name one for each")
+    check_whole("games", games, 1)
+    check_whole("seed", seed, 0)
+    names = check_agents(agents)
+    new_state(loaded)  # compiles the rules here, once, and not in every worker
+    return Plan(loaded, names, games, seed)
+
+
+def check_agents(agents: Sequence[str]) -> tuple[str, ...]:
+    """The agents as they are known in a store, if all can be loaded and left alone."""
+    specs = [parse_spec(agent) for agent in agents]
+    for spec in specs:
+        load_agent(spec)
+        if hasattr(agent_class(spec.name), "read"):
+            raise BadInput(f"{spec.name} needs somebody at the terminal; use 'foglight play' for that")
+    return tuple(map(str, specs))
+
+
+def check_whole(name: str, value: Any, low: int) -> None:
+    """Refuse what is not a whole number of at least `low`."""
+    if type(value) is not int or not low <= value < 2**63:
+        raise BadInput(f"{name} must be a whole number of at least {low}, not {value!r}")
+
+
+def play_plans(
+    plans: Sequence[Plan], workers: int = 1, store: str | Path | None = None, progress: Progress | None = None
+) -> list[MatchResult]:
+    """Play several matches with one set of workers and one store."""
+    check_whole("workers", workers, 1)
     with contextlib.ExitStack() as stack:
         if store is None and workers > 1:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="foglight-"))
             store = Path(folder) / "match.sqlite"
         kept = stack.enter_context(contextlib.closing(Store(":memory:" if store is None else store)))
-        match = kept.match(str(plan.game), plan.agents, seed, __version__)
-        missing = sorted(set(range(games)) - kept.numbers(match, games))
-        report = _Reporter(progress, games)
-        report(games - len(missing))
-        if missing and workers == 1:
-            for number in missing:
-                kept.add(match, number, _play(plan, number))
-                report(report.done + 1)
-        elif missing:
-            _play_in_parallel(plan, kept, match, games, workers, report)
-        return MatchResult(str(plan.game), plan.agents, seed, tuple(kept.records(match, games)))
+        matches = [kept.match(str(plan.game), plan.agents, plan.seed, __version__) for plan in plans]
+        jobs = list(zip(plans, matches, strict=True))
+        report = _Reporter(progress, sum(plan.games for plan in plans))
+        report(report.total - sum(len(numbers) for _, _, numbers in _missing(jobs, kept)))
+        if workers == 1:
+            for plan, match, numbers in _missing(jobs, kept):
+                _warm_up(plan)
+                for number in numbers:
+                    kept.add(match, number, _play(plan, number))
+                    report(report.done + 1)
+        else:
+            _play_in_parallel(jobs, kept, workers, report)
+        return [
+            MatchResult(str(plan.game), plan.agents, plan.seed, tuple(kept.records(match, plan.games)))
+            for plan, match in jobs
+        ]
 
 
-@dataclass(frozen=True)
-class _Plan:
-    game: Any
-    agents: tuple[str, ...]
-    seed: int
+_Jobs = Sequence[tuple[Plan, int]]  # a plan and its match in the store
+
+
+def _missing(jobs: _Jobs, kept: Store) -> list[tuple[Plan, int, list[int]]]:
+    """The matches that are not complete, with the numbers of the games they lack."""
+    lacks = [(plan, match, sorted(set(range(plan.games)) - kept.numbers(match, plan.games))) for plan, match in jobs]
+    return [lack for lack in lacks if lack[2]]
 
 
 class _Reporter:
@@ -141,25 +208,7 @@ class _Reporter:
             self.progress(done, self.total)
 
 
-def _plan(game: Any, agents: Sequence[str], games: int, seed: int, workers: int) -> _Plan:
-    """Everything checked before anything is opened or played."""
-    loaded = load_game(game)
-    if isinstance(agents, str) or len(agents) != num_players(loaded):
-        given = 1 if isinstance(agents, str) else len(agents)
-        raise BadInput(f"{loaded} is for {num_players(loaded)} agents, not {given}; name one for each")
-    for name, value, low in (("games", games, 1), ("workers", workers, 1), ("seed", seed, 0)):
-        if type(value) is not int or not low <= value < 2**63:
-            raise BadInput(f"{name} must be a whole number of at least {low}, not {value!r}")
-    specs = [parse_spec(agent) for agent in agents]
-    for spec in specs:
-        load_agent(spec)
-        if hasattr(agent_class(spec.name), "read"):
-            raise BadInput(f"{spec.name} needs somebody at the terminal; use 'foglight play' for that")
-    new_state(loaded)  # compiles the rules here, once, and not in every worker
-    return _Plan(loaded, tuple(map(str, specs)), seed)
-
-
-def _play(plan: _Plan, number: int) -> Record:
+def _play(plan: Plan, number: int) -> Record:
     agents = _loaded(plan.agents)
     seated = [agents[(seat - number) % len(agents)] for seat in range(len(agents))]
     return play_game(plan.game, seated, plan.seed, number)[0]
@@ -171,35 +220,50 @@ def _loaded(agents: tuple[str, ...]) -> list[Agent]:
     return [load_agent(agent) for agent in agents]
 
 
+_warm: set[tuple[int, str, str]] = (
+    set()
+)  # process, game and agent: forking copies this set, but a worker has its own id
+
+
+def _warm_up(plan: Plan) -> None:
+    """Before a match by the clock, let this process compile and load what its agents need."""
+    agents = _loaded(plan.agents)
+    known = {(os.getpid(), str(plan.game), agent) for agent in plan.agents}
+    if any(map(time_budget, agents)) and not known <= _warm:
+        warm_up(plan.game, agents)
+        _warm.update(known)
+
+
 # Several processes ----------------------------------------------------------------------------------------------
 
 _GIVE_UP_AFTER = 3  # pools in a row that died without finishing a game
 
 
-def _play_in_parallel(plan: _Plan, kept: Store, match: int, games: int, workers: int, report: _Reporter) -> None:
+def _play_in_parallel(jobs: _Jobs, kept: Store, workers: int, report: _Reporter) -> None:
     """Workers write into the store by themselves; here we wait, count, and replace a pool that lost a worker."""
     # forked workers start at once, with the kernels already loaded and the caller's own games and agents at hand
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     fruitless = 0
-    while missing := sorted(set(range(games)) - kept.numbers(match, games)):
-        size = max(1, min(50, len(missing) // (8 * workers)))
+    while missing := _missing(jobs, kept):
+        left = sum(len(numbers) for _, _, numbers in missing)
+        size = max(1, min(50, left // (8 * workers)))
         with futures.ProcessPoolExecutor(
             workers, multiprocessing.get_context(method), initializer=_stay_with, initargs=(os.getpid(),)
         ) as pool:
             try:
-                tasks = [
-                    pool.submit(_work, plan, kept.path, match, missing[i : i + size])
-                    for i in range(0, len(missing), size)
-                ]
-                waiting = set(tasks)
+                waiting = {
+                    pool.submit(_work, plan, kept.path, match, numbers[i : i + size])
+                    for plan, match, numbers in missing
+                    for i in range(0, len(numbers), size)
+                }
                 while waiting:
                     done, waiting = futures.wait(waiting, timeout=0.1, return_when=futures.FIRST_COMPLETED)
                     for task in done:
                         task.result()
-                    report(len(kept.numbers(match, games)))
+                    report(sum(len(kept.numbers(match, plan.games)) for plan, match in jobs))
             except BrokenProcessPool:
-                remaining = games - len(kept.numbers(match, games))
-                fruitless = 0 if remaining < len(missing) else fruitless + 1
+                remaining = sum(len(numbers) for _, _, numbers in _missing(jobs, kept))
+                fruitless = 0 if remaining < left else fruitless + 1
                 if fruitless == _GIVE_UP_AFTER:
                     raise RuntimeError(f"worker processes keep dying; {remaining} games are left to play") from None
             except BaseException:
@@ -208,7 +272,8 @@ def _play_in_parallel(plan: _Plan, kept: Store, match: int, games: int, workers:
                 raise
 
 
-def _work(plan: _Plan, path: str, match: int, numbers: Sequence[int]) -> None:
+def _work(plan: Plan, path: str, match: int, numbers: Sequence[int]) -> None:
+    _warm_up(plan)
     with contextlib.closing(Store(path)) as kept:
         for number in numbers:
             kept.add(match, number, _play(plan, number))

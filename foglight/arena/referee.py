@@ -1,11 +1,12 @@
 """The referee: the only holder of the true world. Agents are told what their seat observes, and asked to act."""
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from foglight.agents import Agent
-from foglight.randomness import generator, weighted
+from foglight.randomness import below, generator, weighted
 from foglight.rules import CHANCE, TERMINAL
 from foglight.state import State
 
@@ -14,12 +15,47 @@ class IllegalAction(RuntimeError):
     """An agent broke the rules; the message says who, when and how."""
 
 
+@dataclass
+class Timing:
+    """How long one seat thought: seconds inside `act`. What it does while it is told observations is not counted."""
+
+    moves: int = 0
+    seconds: float = 0.0
+    longest: float = 0.0
+    overruns: int = 0
+
+    def add(self, seconds: float, budget: float) -> None:
+        """One more move; a budget of 0 cannot be overrun."""
+        self.moves += 1
+        self.seconds += seconds
+        self.longest = max(self.longest, seconds)
+        self.overruns += budget > 0 and seconds > 1.2 * budget + 0.005
+
+    def join(self, other: "Timing") -> None:
+        """The moves of both."""
+        self.moves += other.moves
+        self.seconds += other.seconds
+        self.longest = max(self.longest, other.longest)
+        self.overruns += other.overruns
+
+    def summary(self) -> dict[str, Any]:
+        """Plain data, in milliseconds."""
+        mean = 1000 * self.seconds / self.moves if self.moves else 0.0
+        return {"moves": self.moves, "mean_ms": mean, "longest_ms": 1000 * self.longest, "overruns": self.overruns}
+
+
 @dataclass(frozen=True)
 class Record:
-    """One finished game."""
+    """One finished game. Two records are equal if the same was played, however fast."""
 
     returns: tuple[float, ...]  # per seat
     actions: tuple[int, ...]  # outcomes of chance included
+    timing: tuple[Timing, ...] = field(default=(), compare=False)  # per seat; empty where nobody looked at the clock
+
+
+def time_budget(agent: Agent) -> float:
+    """Seconds that an agent may think about a move; 0 if it does not go by the clock."""
+    return float(getattr(agent, "time", 0.0))
 
 
 def play_game(game: Any, agents: Sequence[Agent], seed: int, number: int = 0) -> tuple[Record, State]:
@@ -29,26 +65,63 @@ def play_game(game: Any, agents: Sequence[Agent], seed: int, number: int = 0) ->
     for seat, agent in enumerate(agents):
         agent.start(state.game, seat, int(generator(seed, number, 1 + seat)[0]))
     told = [0] * state.num_players
+    timing = [Timing() for _ in agents]
     while state.player != TERMINAL:
         if state.player == CHANCE:
-            outcomes = state.chance()
-            action = outcomes[weighted(nature, [odds for _, odds in outcomes], len(outcomes))][0]
+            action = _outcome(state, nature)
         else:
-            action = _ask(agents[state.player], state)
+            action = _ask(agents[state.player], state, timing[state.player])
         state.play(action)
-        for seat, agent in enumerate(agents):
-            observed = state.observations(seat)
-            for observation in observed[told[seat] :]:
-                agent.observe(observation)
-            told[seat] = len(observed)
-    return Record(tuple(state.returns()), tuple(state.history())), state
+        _tell(agents, state, told)
+    return Record(tuple(state.returns()), tuple(state.history()), tuple(timing)), state
 
 
-def _ask(agent: Agent, state: State) -> int:
+def warm_up(game: Any, agents: Sequence[Agent]) -> None:
+    """Let each agent decide once in a game that counts for nothing, so that its kernels are compiled and loaded.
+
+    All other moves are random. A seat that has no choice in this game is not asked.
+    """
+    state = State(game)
+    random = generator(0, 0, 0)
+    for seat, agent in enumerate(agents):
+        agent.start(state.game, seat, 0)
+    told = [0] * state.num_players
+    waiting = set(range(len(agents)))
+    while waiting and state.player != TERMINAL:
+        if state.player == CHANCE:
+            action = _outcome(state, random)
+        else:
+            actions = state.actions()
+            if state.player in waiting and len(actions) > 1:
+                waiting.discard(state.player)
+                agents[state.player].act(list(actions))
+            action = actions[below(random, len(actions))]
+        state.play(action)
+        _tell(agents, state, told)
+
+
+def _outcome(state: State, random: Any) -> int:
+    outcomes = state.chance()
+    return outcomes[weighted(random, [odds for _, odds in outcomes], len(outcomes))][0]
+
+
+def _tell(agents: Sequence[Agent], state: State, told: list[int]) -> None:
+    """Pass on what each seat has observed since it was last told."""
+    for seat, agent in enumerate(agents):
+        observed = state.observations(seat)
+        for observation in observed[told[seat] :]:
+            agent.observe(observation)
+        told[seat] = len(observed)
+
+
+def _ask(agent: Agent, state: State, timing: Timing) -> int:
     actions = state.actions()
     if hasattr(agent, "read"):
         agent.read(state.information(state.player), state.choices())
-    action = agent.act(list(actions))
+    offered = list(actions)
+    begin = time.perf_counter()
+    action = agent.act(offered)
+    timing.add(time.perf_counter() - begin, time_budget(agent))
     if action not in actions:
         raise IllegalAction(
             f"{type(agent).__name__} on seat {state.player} played {action!r} after {len(state.history())} actions, "

@@ -11,13 +11,14 @@ from foglight.names import BadInput, unknown
 from foglight.policies import Tabular
 from foglight.solve import regret, sampling
 from foglight.solve.behaviour import behaviour_of
+from foglight.solve.linear import equilibrium
 from foglight.solve.plans import best_response as respond
 from foglight.solve.plans import gaps, values
 from foglight.solve.sequences import SequenceForm
 from foglight.solve.solved import Solved, solved, table
 from foglight.solve.tree import build_tree
 
-METHODS = (*regret.METHODS, *sampling.METHODS)
+METHODS = (*regret.METHODS, *sampling.METHODS, "lp")
 _BREATH = 0.5  # seconds between two looks at the exploitability, at most a tenth of the time
 _SAVE_EVERY = 10.0  # seconds between checkpoints
 
@@ -48,8 +49,8 @@ def solve(
     """An approximate equilibrium: exact in the limit for two seats and zero sum.
 
     `iterations` counts from the very beginning: going on from a policy of 400 iterations to 1000 runs 600 more, and
-    gives the same as 1000 at once. With a `checkpoint`, the state is written there from time to time, and whatever is
-    there already is gone on with.
+    gives the same as 1000 at once. The method `lp` is exact and knows no iterations. With a `checkpoint`, the state is
+    written there from time to time, and whatever is there already is gone on with.
     """
     if method not in METHODS:
         raise BadInput(unknown("method", method, METHODS))
@@ -58,6 +59,8 @@ def solve(
     sequences = sequence_form(game, memory)
     if resume is None and checkpoint is not None and Path(checkpoint).exists():
         resume = checkpoint
+    if method == "lp":
+        return _exact(sequences, resume, checkpoint)
     solver: Any
     if method in regret.METHODS:
         solver = regret.Regrets(sequences, method)
@@ -82,6 +85,29 @@ def solve(
             _policy(solver, seed).save(checkpoint)
             saved = time.monotonic()
     policy = _policy(solver, seed)
+    if checkpoint is not None:
+        policy.save(checkpoint)
+    return policy
+
+
+def _exact(sequences: SequenceForm, resume: Any, checkpoint: str | Path | None) -> Solved:
+    """The linear program's equilibrium; it goes on from nothing, and replaces nothing that can be gone on with."""
+    if resume is not None:
+        kept = resume if isinstance(resume, Solved) else Solved.load(resume)
+        if kept.method != "lp":
+            raise BadInput(f"lp cannot go on with {kept.iterations} iterations of {kept.method}; choose another file")
+    value, behaviour = equilibrium(sequences)
+    policy = solved(
+        sequences,
+        behaviour,
+        game=str(sequences.tree.game),
+        method="lp",
+        iterations=0,
+        seed=0,
+        state={},
+        exploitability=float(gaps(sequences, behaviour).mean()),
+        value=value,
+    )
     if checkpoint is not None:
         policy.save(checkpoint)
     return policy

@@ -1,0 +1,108 @@
+"""Plays a saved policy: what `foglight solve GAME --save FILE` has written.
+
+Information states that are not in the table are played uniformly. The table knows information states by the keys of the
+game's worlds. Where these are not the keys of the observations, as in most games of OpenSpiel, all of the game is gone
+through once to find which belongs to which: no longer than solving it took.
+"""
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foglight.agents import Agent
+from foglight.names import BadInput
+from foglight.randomness import fold, weighted
+from foglight.rules import (
+    CHANCE,
+    NOTHING,
+    TERMINAL,
+    begin,
+    chance,
+    key,
+    legal,
+    max_legal,
+    new_worlds,
+    observe,
+    player,
+    transition,
+)
+from foglight.solve.solved import Solved
+
+
+@dataclass
+class Policy(Agent):
+    """a saved policy: policy(file=PATH)"""
+
+    file: str = ""
+
+    def start(self, game: Any, seat: int, seed: int) -> None:
+        super().start(game, seat, seed)
+        if not self.file:
+            raise BadInput("policy needs a file: write policy(file=PATH); foglight solve GAME --save PATH makes one")
+        self.policy = _read(self.file)
+        if self.policy.game != str(self.game):
+            raise BadInput(f"{self.file} holds a policy for {self.policy.game}, not for {self.game}")
+        self.names = _names(self.game, seat)
+
+    def act(self, actions: Sequence[int] | None = None) -> int:
+        actions = actions or self.legal_actions()
+        odds = self.probabilities(actions)
+        possible = np.flatnonzero(odds > 0.0)  # a rounding error must not play what is never played
+        return actions[int(possible[weighted(self.random(), odds[possible], len(possible))])]
+
+    def probabilities(self, actions: Sequence[int] | None = None) -> np.ndarray:
+        actions = actions or self.legal_actions()
+        wanted = np.uint64(self.key if self.names is None else self.names.get(self.key, 0))
+        row = int(np.searchsorted(self.policy.keys, wanted))
+        if row == len(self.policy.keys) or self.policy.keys[row] != wanted:
+            return np.full(len(actions), 1.0 / len(actions))
+        odds = self.policy.probabilities[self.policy.begins[row] : self.policy.begins[row + 1]]
+        if len(odds) != len(actions):
+            raise BadInput(
+                f"{self.file} has {len(odds)} actions where {len(actions)} are legal: {self.game} has changed since; "
+                "solve it again"
+            )
+        return odds
+
+
+def _read(file: str) -> Solved:
+    """The policy in a file, read again only if the file has changed."""
+    try:
+        stamp = Path(file).stat()
+    except OSError as error:
+        raise BadInput(f"cannot read {file}: {error.strerror}") from None
+    return _read_once(file, stamp.st_mtime_ns, stamp.st_size)
+
+
+@functools.lru_cache(maxsize=8)
+def _read_once(file: str, changed: int, size: int) -> Solved:
+    return Solved.load(file)
+
+
+@functools.lru_cache(maxsize=8)
+def _names(game: Any, seat: int) -> dict[int, int] | None:
+    """The key in a world for each key of a seat's observations; None if they are the same."""
+    root = new_worlds(game, 1)[0]
+    begin(game, root)
+    if int(key(game, root, seat)) == fold(0, seat):
+        return None
+    found, open_worlds = {}, [(root, 0)]
+    room, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
+    while open_worlds:
+        before, seen = open_worlds.pop()
+        mover = player(game, before)
+        if mover == TERMINAL:
+            continue
+        if mover == seat:
+            found[fold(seen, seat)] = int(key(game, before, seat))
+        n = chance(game, before, room, odds) if mover == CHANCE else legal(game, before, room)
+        for action in room[:n].tolist():
+            after = new_worlds(game, 1)[0]
+            transition(game, before, action, after)
+            observation = observe(game, before, action, after, seat)
+            open_worlds.append((after, seen if observation == NOTHING else fold(seen, observation)))
+    return found

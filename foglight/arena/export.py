@@ -1,0 +1,138 @@
+"""Games as a table for other programs: one row for each game and seat, as CSV or Parquet.
+
+| column | what |
+|---|---|
+| game, seed, version, number | which game it was |
+| agents, seat, agent | the agents in the order of the match, the row's seat, and who sat there |
+| return, score | the seat's payoff, and its share of the win: 1 / k for each of k winners |
+| moves, seconds, longest, overruns | how long the seat thought; empty if nobody looked at the clock |
+| actions | the whole game, chance included |
+"""
+
+import csv
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from foglight.arena.referee import Record
+from foglight.arena.store import open_store
+from foglight.names import BadInput
+
+_BATCH = 10_000  # rows held at once
+COLUMNS = {
+    "game": "text",
+    "seed": "whole",
+    "version": "text",
+    "number": "whole",
+    "agents": "texts",
+    "seat": "whole",
+    "agent": "text",
+    "return": "number",
+    "score": "number",
+    "moves": "whole",
+    "seconds": "number",
+    "longest": "number",
+    "overruns": "whole",
+    "actions": "wholes",
+}
+
+
+def game_rows(
+    game: str, agents: Sequence[str], seed: int, version: str, number: int, record: Record
+) -> list[dict[str, Any]]:
+    """A finished game as plain data, a row for each seat."""
+    rows, best = [], max(record.returns)
+    for seat, payoff in enumerate(record.returns):
+        timing = record.timing[seat] if record.timing else None
+        rows.append(
+            {
+                "game": game,
+                "seed": seed,
+                "version": version,
+                "number": number,
+                "agents": list(agents),
+                "seat": seat,
+                "agent": agents[(seat - number) % len(agents)],
+                "return": float(payoff),
+                "score": (payoff == best) / record.returns.count(best),
+                "moves": timing.moves if timing else None,
+                "seconds": timing.seconds if timing else None,
+                "longest": timing.longest if timing else None,
+                "overruns": timing.overruns if timing else None,
+                "actions": list(record.actions),
+            }
+        )
+    return rows
+
+
+def stored_rows(store: Path) -> Iterator[dict[str, Any]]:
+    """All games of a store, match after match."""
+    with closing(open_store(store)) as kept:
+        for stored in kept.games():
+            yield from game_rows(*stored)
+
+
+def export(store: Path, file: Path) -> int:
+    """Write all games of a store into a file whose name ends in .parquet or .csv; the number of rows."""
+    writers = {".csv": _write_csv, ".parquet": _write_parquet}
+    if file.suffix not in writers:
+        raise BadInput(f"cannot export to {file}; its name must end in .parquet or .csv")
+    if not file.parent.is_dir():
+        raise BadInput(f"cannot write {file}: there is no folder {file.parent}; make it, or choose another file")
+    open_store(store).close()
+    if file.is_dir() or (file.exists() and file.samefile(store)):
+        raise BadInput(
+            f"cannot write {file}: it is {'a folder' if file.is_dir() else 'the store'}; choose another file"
+        )
+    part = file.with_name(f".{file.name}.{os.getpid()}")  # a reader finds the old file or the whole new one
+    try:
+        written = writers[file.suffix](stored_rows(store), part)
+        os.replace(part, file)
+    except OSError as error:
+        raise BadInput(f"cannot write {file} ({error.strerror}); choose another file") from None
+    finally:
+        part.unlink(missing_ok=True)
+    return written
+
+
+def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    while batch := list(islice(rows, _BATCH)):
+        yield batch
+
+
+def _write_csv(rows: Iterator[dict[str, Any]], file: Path) -> int:
+    """Lists are written as JSON."""
+    written = 0
+    with file.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for row in rows:
+            writer.writerow([json.dumps(value) if isinstance(value, list) else value for value in row.values()])
+            written += 1
+    return written
+
+
+def _write_parquet(rows: Iterator[dict[str, Any]], file: Path) -> int:
+    try:
+        import pyarrow
+        from pyarrow.parquet import ParquetWriter
+    except ImportError:
+        raise BadInput("Parquet needs pyarrow; install it with: pip install 'foglight[parquet]', or use .csv") from None
+    kinds = {
+        "text": pyarrow.string(),
+        "whole": pyarrow.int64(),
+        "number": pyarrow.float64(),
+        "texts": pyarrow.list_(pyarrow.string()),
+        "wholes": pyarrow.list_(pyarrow.int64()),
+    }
+    schema = pyarrow.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()])
+    written = 0
+    with ParquetWriter(file, schema) as writer:
+        for batch in _batches(rows):
+            writer.write_table(pyarrow.Table.from_pylist(batch, schema))
+            written += len(batch)
+    return written

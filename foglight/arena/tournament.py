@@ -1,0 +1,193 @@
+"""Tournaments: every agent meets every other on every game, all with the same deals, and gets a rating.
+
+A tournament is a set of matches in one store, so it is resumed, spread over workers and survives kills as they do.
+
+**Tables.** On a game for two, every pair of agents is a table. On a game for n > 2, every n different agents are; with
+fewer than n agents, every way to fill the seats with all of them, as evenly as possible.
+
+**Seatings.** Each table plays in every order of its agents that can be told apart; from five seats on, in one order and
+its rotations. Each seating is a match with the same seed, so deal i is dealt to every seating of every table: no agent
+gets better cards than another.
+
+**Scores.** A game tells, for each two different agents at the table, whose return was higher; equal returns count half
+for both. Such comparisons within one game are not independent, so with n seats each counts 1 / (n - 1): a game says as
+much about a seat as a game for two does.
+"""
+
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foglight.agents import load_agent
+from foglight.arena.export import game_rows
+from foglight.arena.intervals import wilson
+from foglight.arena.match import MatchResult, Plan, Progress, check_agents, check_whole, play_plans, takes_time
+from foglight.arena.ratings import Rating, rate
+from foglight.arena.referee import Timing
+from foglight.games import load_game
+from foglight.names import BadInput, Spec, listed, parse_spec, unknown
+from foglight.rules import num_players
+from foglight.state import new_state
+from foglight.version import __version__
+
+_ALL_ORDERS = 4  # seats up to which a table plays in every order
+
+
+@dataclass(frozen=True)
+class Tournament:
+    """What the matches of a tournament amount to."""
+
+    games: tuple[str, ...]
+    agents: tuple[str, ...]
+    seed: int
+    matches: tuple[MatchResult, ...]
+
+    @property
+    def played(self) -> int:
+        """Games altogether."""
+        return sum(match.games for match in self.matches)
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row of plain data for each game and seat, with the columns of an export."""
+        return [
+            row
+            for match in self.matches
+            for number, record in enumerate(match.records)
+            for row in game_rows(match.game, match.agents, match.seed, __version__, number, record)
+        ]
+
+    def scores(self, game: str | None = None) -> np.ndarray:
+        """What each agent (row) scored against each other one (column), on one game or on all."""
+        if game is not None and game not in self.games:
+            raise BadInput(unknown("game of this tournament", game, self.games))
+        place = {agent: i for i, agent in enumerate(self.agents)}
+        scores = np.zeros((len(place), len(place)))
+        for match in self.matches:
+            if game in (None, match.game):
+                players = len(match.agents)
+                returns = [match.returns(k) for k in range(players)]
+                for i, k in itertools.permutations(range(players), 2):
+                    won = sum(((a > b) + (a >= b)) / 2 for a, b in zip(returns[i], returns[k], strict=True))
+                    scores[place[match.agents[i]], place[match.agents[k]]] += won / (players - 1)
+        np.fill_diagonal(scores, 0.0)  # two seats of the same agent
+        return scores
+
+    def crosstable(self, game: str | None = None, confidence: float = 0.95) -> list[dict[str, Any]]:
+        """For each agent and each other one: games, score and win rate with its Wilson interval."""
+        scores, rows = self.scores(game), []
+        for i, k in itertools.permutations(range(len(self.agents)), 2):
+            score, games = float(scores[i, k]), float(scores[i, k] + scores[k, i])
+            if games:
+                row = {"agent": self.agents[i], "against": self.agents[k], "games": games, "score": score}
+                rows.append({**row, "win_rate": score / games, "interval": list(wilson(score, games, confidence))})
+        return rows
+
+    def ratings(
+        self, game: str | None = None, *, anchor: str | None = None, prior: float = 1.0, confidence: float = 0.95
+    ) -> list[Rating]:
+        """Elo ratings on one game or on all, best first."""
+        anchor = None if anchor is None else str(parse_spec(anchor))
+        rated = rate(self.agents, self.scores(game), anchor=anchor, prior=prior, confidence=confidence)
+        return sorted(rated, key=lambda rating: -rating.rating)
+
+    def timing(self, agent: str) -> Timing | None:
+        """How long the agent thought, over all its games; None if none was timed."""
+        total = Timing()
+        for match in self.matches:
+            for k, name in enumerate(match.agents):
+                if name == agent and (timing := match.timing(k)):
+                    total.join(timing)
+        return total if total.moves else None
+
+    def summary(self, anchor: str | None = None) -> dict[str, Any]:
+        """All of it as plain data. Times are told of agents that take a time budget; the rest follows from the seed."""
+        data: dict[str, Any] = {"games": list(self.games), "agents": list(self.agents), "seed": self.seed}
+        data |= {"played": self.played, "ratings": [asdict(rating) for rating in self.ratings(anchor=anchor)]}
+        for row in data["ratings"]:
+            timing = self.timing(row["agent"]) if takes_time(row["agent"]) else None
+            row["timing"] = timing.summary() if timing else None
+        data["crosstable"] = self.crosstable()
+        data["by_game"] = {
+            game: {
+                "ratings": [asdict(rating) for rating in self.ratings(game, anchor=anchor)],
+                "crosstable": self.crosstable(game),
+            }
+            for game in self.games
+        }
+        return data
+
+
+def play_tournament(
+    games: Sequence[Any],
+    agents: Sequence[str],
+    games_each: int = 200,
+    seed: int = 0,
+    workers: int = 1,
+    store: str | Path | None = None,
+    progress: Progress | None = None,
+    budget: str = "",
+) -> Tournament:
+    """Let every agent meet every other: each table plays `games_each` games of each game, or a few more.
+
+    The number is rounded up until all seatings of a table play equally often. A budget such as `time=0.05` or
+    `iterations=10000` is given to every agent that takes one. With a store, the same call goes on where it ended.
+    """
+    if isinstance(games, str) or not games:
+        raise BadInput("name the games of the tournament in a list, at least one")
+    check_whole("games", games_each, 1)
+    check_whole("seed", seed, 0)
+    loaded = [load_game(game) for game in games]
+    names = check_agents(with_budget(agents, budget))
+    if isinstance(agents, str) or len(names) < 2:
+        raise BadInput("a tournament needs at least two agents")
+    for what, given in (("game", list(map(str, loaded))), ("agent", list(names))):
+        if twice := [name for name, count in Counter(given).items() if count > 1]:
+            raise BadInput(f"{what} {twice[0]} is named twice; name it once")
+    plans = []
+    for game in loaded:
+        new_state(game)  # compiles the rules here, once, and not in every worker
+        for table in tables(names, num_players(game)):
+            orders = seatings(table)
+            plans += [Plan(game, order, -(-games_each // len(orders)), seed) for order in orders]
+    matches = play_plans(plans, workers, store, progress)
+    return Tournament(tuple(map(str, loaded)), names, seed, tuple(matches))
+
+
+def with_budget(agents: Sequence[str], budget: str) -> list[str]:
+    """The agents, each that takes it with this budget; an agent that has one already is refused."""
+    given = parse_spec(f"budget({budget})").arguments
+    if not given:
+        return list(agents)
+    if len(given) != 1 or given[0][0] not in ("time", "iterations") or given[0][1] in (0, False):
+        raise BadInput(f"a budget is time=SECONDS or iterations=NUMBER, above 0, not {budget!r}")
+    out = []
+    for written in agents:
+        if takes_time(written):
+            loaded, spec = load_agent(written), parse_spec(written)
+            if any(getattr(loaded, key, 0) for key in ("time", "iterations")):
+                raise BadInput(f"{spec} has a budget of its own; leave that out, or give every agent its own")
+            written = str(Spec(spec.name, spec.arguments + given))
+        out.append(written)
+    if out == list(agents):
+        raise BadInput(f"none of {listed(agents)} takes a budget; leave out {budget}")
+    return out
+
+
+def tables(agents: Sequence[str], seats: int) -> list[tuple[str, ...]]:
+    """Who plays with whom: every choice of different agents, or all of them several times, as evenly as can be."""
+    times, extra = divmod(seats, len(agents))
+    if times == 0:
+        return list(itertools.combinations(agents, seats))
+    return [tuple(agents) * times + more for more in itertools.combinations(agents, extra)]
+
+
+def seatings(table: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The orders in which a table plays, each once."""
+    if len(table) <= _ALL_ORDERS:
+        return list(dict.fromkeys(itertools.permutations(table)))
+    return list(dict.fromkeys(table[i:] + table[:i] for i in range(len(table))))

@@ -1,0 +1,260 @@
+"""CFR+ iterations and exploitabilities a second beside OpenSpiel's C++ and LiteEFG, on one core in one run; memory.
+
+Trees are built beforehand on every side. Sides take turns, several times, and each one's best rate counts: noise of the
+machine only ever slows. An iteration updates both seats and the average, everywhere; its speed does not depend on how
+many went before. Exploitability is measured of one policy, given to OpenSpiel as its own `TabularPolicy`, and the bench
+fails if the numbers differ by more than 1e-10. LiteEFG is no dependency: where it is not installed its column is empty.
+"""
+
+import contextlib
+import importlib
+import importlib.util
+import io
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from foglight.bench.figures import Row, load_peer, number
+from foglight.names import BadInput
+from foglight.solve.plans import gaps
+from foglight.solve.regret import Regrets
+from foglight.solve.sequences import SequenceForm
+from foglight.solve.solver import exploitability, sequence_form, solve
+from foglight.solve.tree import build_tree
+
+Side = Callable[[int], Any]  # does its work so many times
+
+GOOFSPIEL = "goofspiel(cards=5)"
+CASES = {  # our game: the same game there, and the ratios wanted to OpenSpiel and to LiteEFG
+    "leduc_poker": ("leduc_poker", 80, 15),
+    GOOFSPIEL: (
+        "turn_based_simultaneous_game(game=goofspiel(num_cards=5,imp_info=True,points_order=descending))",
+        100,
+        15,
+    ),
+}
+SIZED = ["kuhn_poker", *CASES, "liars_dice(dice=1,sides=6)", "goofspiel(cards=6)"]
+ROUNDS = 3
+SPEED = "solving, one core"
+MEMORY = "trees and their sequence forms"
+
+
+@dataclass(frozen=True)
+class Race(Row):
+    """How often a second each side does the same thing."""
+
+    what: str
+    foglight: float
+    openspiel: float
+    openspiel_bar: float | None
+    liteefg: float | None = None
+    liteefg_bar: float | None = None
+
+    def summary(self) -> dict[str, Any]:
+        ratios = {"openspiel_ratio": self.foglight / self.openspiel, "liteefg_ratio": None}
+        if self.liteefg is not None:
+            ratios["liteefg_ratio"] = self.foglight / self.liteefg
+        return {**asdict(self), **ratios}
+
+    def texts(self) -> dict[str, str]:
+        found = {"what": self.what, "foglight": f"{number(self.foglight)}/s"}
+        for name, peer, rate, bar in (
+            ("openspiel", "OpenSpiel", self.openspiel, self.openspiel_bar),
+            ("liteefg", "LiteEFG", self.liteefg, self.liteefg_bar),
+        ):
+            ratio = "" if rate is None else f"{number(self.summary()[f'{name}_ratio'])}×"
+            wanted = "" if rate is None or bar is None else f" (bar {number(bar)}×)"
+            found |= {peer: "" if rate is None else f"{number(rate)}/s", f"to {peer}": ratio + wanted}
+        return found
+
+
+@dataclass(frozen=True)
+class Size(Row):
+    """What a game takes to hold."""
+
+    game: str
+    nodes: int
+    information_states: int
+    sequences: int
+    tree_nodes_per_second: float
+    form_nodes_per_second: float
+    tree_bytes_per_node: float
+    form_bytes_per_node: float
+
+    def texts(self) -> dict[str, str]:
+        found = super().texts().items()
+        return {key.replace("_per_second", "/s").replace("_per_node", "/node").replace("_", " "): t for key, t in found}
+
+
+def tasks(seconds: float = 0.5) -> list[tuple[str, Callable[[], list[Row]]]]:
+    """All measurements, each with the title of its table; about `seconds` for each side and round."""
+    if not 0.01 <= seconds <= 600:
+        raise BadInput(f"seconds must be from 0.01 to 600, not {seconds}")
+    load_peer("kuhn_poker")
+    title = SPEED if has_liteefg() else f"{SPEED} (LiteEFG's column is empty; for it: pip install LiteEFG)"
+    found: list[tuple[str, Callable[[], list[Row]]]] = []
+    for game in CASES:
+        found.append((title, partial(_listed, iterations, game, seconds)))
+    for remembered in (False, True):
+        found.append((title, partial(_listed, exploitabilities, remembered, seconds)))
+    for game in SIZED:
+        found.append((MEMORY, partial(_listed, size, game)))
+    return found
+
+
+def _listed(measure: Callable[..., Row], *given: Any) -> list[Row]:
+    return [measure(*given)]
+
+
+def has_liteefg() -> bool:
+    return importlib.util.find_spec("LiteEFG") is not None
+
+
+def iterations(game: str, seconds: float) -> Race:
+    """CFR+ iterations a second."""
+    import pyspiel
+
+    name, *bars = CASES[game]
+    peer = load_peer(name)
+    solver = pyspiel.CFRPlusSolver(peer)
+    sides = [Regrets(sequence_form(game), "cfr+").iterate, _repeated(solver.evaluate_and_update_policy)]
+    if has_liteefg():
+        sides.append(_liteefg(peer))
+    ours, theirs, *lite = race(sides, seconds)
+    return Race(f"CFR+ iterations, {game}", ours, theirs, bars[0], lite[0] if lite else None, bars[1])
+
+
+def exploitabilities(remembered: bool, seconds: float) -> Race:
+    """Exploitabilities a second: of behaviour on the form, or of a policy in a game whose tree is remembered."""
+    import pyspiel
+
+    peer, sequences = load_peer(CASES[GOOFSPIEL][0]), sequence_form(GOOFSPIEL)
+    solver = Regrets(sequences, "cfr+")
+    solver.iterate(20)
+    behaviour, policy, game = solver.average(), solve(GOOFSPIEL, 20), sequences.tree.game
+    theirs = pyspiel.TabularPolicy(_peer_table(sequences, behaviour, peer))
+
+    def of_form() -> float:
+        return float(gaps(sequences, behaviour).mean())
+
+    def of_policy() -> float:
+        return exploitability(game, policy)
+
+    def of_peer() -> float:
+        return float(pyspiel.exploitability(peer, theirs))
+
+    ours = of_policy if remembered else of_form
+    if abs(ours() - of_peer()) > 1e-10:
+        raise RuntimeError(f"exploitability here is {ours()}, and {of_peer()} by OpenSpiel")
+    how = "a policy, tree remembered" if remembered else "behaviour, tree built"
+    here, there = race([_repeated(ours), _repeated(of_peer)], seconds)
+    return Race(f"exploitability of {how}, {GOOFSPIEL}", here, there, 50)
+
+
+def size(game: str) -> Size:
+    """Memory, and how fast it is filled; the first tree of a game compiles."""
+    build_tree(game, depth=2)
+    tree_seconds = form_seconds = float("inf")
+    for _ in range(ROUNDS):
+        begin = time.perf_counter()
+        tree = build_tree(game)
+        middle = time.perf_counter()
+        form = SequenceForm(tree)
+        form_seconds = min(form_seconds, time.perf_counter() - middle)
+        tree_seconds = min(tree_seconds, middle - begin)
+    n = tree.num_nodes
+    return Size(
+        game,
+        n,
+        form.num_states,
+        form.num_sequences,
+        n / tree_seconds,
+        n / form_seconds,
+        build_tree(game).num_bytes / n,  # a fresh one, without what building the form has remembered in it
+        form.num_bytes / n,
+    )
+
+
+def race(sides: list[Side], seconds: float) -> list[float]:
+    """How often a second each side does its work, the best of a few rounds in which they take turns."""
+    counts = [_calibrated(side, seconds) for side in sides]
+    best = [0.0] * len(sides)
+    for _ in range(ROUNDS):
+        best = [max(rate, n / _seconds(side, n)) for rate, side, n in zip(best, sides, counts, strict=True)]
+    return best
+
+
+def _calibrated(side: Side, seconds: float) -> int:
+    """How many fill the time; finding out also compiles and warms the caches."""
+    side(1)
+    n, elapsed = 1, _seconds(side, 1)
+    while elapsed < seconds / 8:
+        n *= 2
+        elapsed = _seconds(side, n)
+    return max(1, int(n * seconds / elapsed))
+
+
+def _seconds(side: Side, n: int) -> float:
+    begin = time.perf_counter()
+    side(n)
+    return time.perf_counter() - begin
+
+
+def _repeated(once: Callable[[], Any]) -> Side:
+    def side(n: int) -> None:
+        for _ in range(n):
+            once()
+
+    return side
+
+
+def _liteefg(peer: Any) -> Side:
+    """LiteEFG's CFR+ as its own training loop runs it: both players, then the averages."""
+    package = importlib.import_module("LiteEFG")  # by name: type checkers need not know it
+    with _away_from_home(), contextlib.redirect_stdout(io.StringIO()):
+        environment = package.OpenSpielEnv(peer)
+        graph = package.baselines.CFRplus.graph()
+    environment.set_graph(graph)
+
+    def once() -> None:
+        graph.update_graph(environment)
+        environment.update_strategy(graph.current_strategy())
+
+    return _repeated(once)
+
+
+@contextlib.contextmanager
+def _away_from_home() -> Iterator[None]:
+    """LiteEFG keeps the games it has read in the home folder; this lends it another."""
+    home = os.environ.get("HOME")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["HOME"] = folder
+        try:
+            yield
+        finally:
+            if home is None:
+                del os.environ["HOME"]
+            else:
+                os.environ["HOME"] = home
+
+
+def _peer_table(sequences: SequenceForm, behaviour: np.ndarray, peer: Any) -> dict[str, list[tuple[int, float]]]:
+    """Behaviour by OpenSpiel's information-state strings; each is met at one history of ours."""
+    tree, form, table = sequences.tree, sequences.form, {}
+    numbers, firsts = np.unique(sequences.states[tree.deciding], return_index=True)
+    for i, history in zip(numbers.tolist(), tree.histories(tree.deciding[firsts]), strict=True):
+        state = peer.new_initial_state()
+        for action in history:
+            state.apply_action(action)
+        here = slice(form.begins[i], form.ends[i])
+        odds = zip(sequences.actions[here].tolist(), behaviour[here].tolist(), strict=True)
+        table[state.information_state_string()] = list(odds)
+    if len(table) != sequences.num_states:
+        raise RuntimeError(f"{sequences.num_states} information states here are {len(table)} in OpenSpiel")
+    return table

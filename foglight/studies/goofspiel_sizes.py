@@ -1,0 +1,140 @@
+"""Table 1 of particle value functions: how large public states of imperfect-information Goofspiel become.
+
+Šustr, Kovařík and Lisý, "Particle Value Functions in Imperfect Information Games", Appendix A, Lemma 2. With N cards,
+after k rounds, some public state holds at least
+
+    X(k) = N! (N - 1)! / ((N - k)! (N - 1 - k)! 2^k)    histories, and at least 2 sqrt(X(k)) information states of both
+
+because at least 2^k times as many histories know no draw, and 2^k public states share them. Beside the bound stand the
+exact sizes of the largest public state, from the tree of the game cut after k rounds: for few cards after every round,
+for 13 as far as the tree can be held. Information states are counted in the public state with the most histories;
+others have more, such as the one in which every round was a draw: each seat can have bid anything there, but it holds
+few histories. The last round plays itself here; the public state after N - 1 rounds is the one before that.
+"""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foglight.solve.tree import Tree, build_tree
+
+CARDS = 13
+PUBLISHED = {  # rounds: histories, information states; N = 13
+    0: ("1", "2"),
+    1: ("78", "17.66"),
+    2: ("5148", "144"),
+    3: ("283140", "1064"),
+    4: ("1.3e7", "7139"),
+    5: ("4.6e8", "42834"),
+    6: ("1.3e10", "2.2e5"),
+    7: ("2.7e11", "1.0e6"),
+    8: ("4.0e12", "4.0e6"),
+    9: ("4.0e13", "1.3e7"),
+    10: ("2.4e14", "3.1e7"),
+    11: ("7.3e14", "5.4e7"),
+    12: ("7.3e14", "5.4e7"),
+}
+SMALL = {True: (3, 4, 5), False: (3, 4, 5, 6)}  # by quick
+ENUMERATED = 3  # rounds of 13 cards: 2 944 656 histories; a fourth round would have 294 million
+
+
+def bound(cards: int, rounds: int) -> int:
+    """X(k), rounded up: histories come in whole numbers."""
+    orders = math.perm(cards, rounds) * math.perm(cards - 1, rounds)
+    return -(-orders // 2**rounds)
+
+
+def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
+    sizes = [(cards, rounds) for cards in SMALL[quick] for rounds in range(cards)]
+    sizes += [(CARDS, rounds) for rounds in range(CARDS)]
+    return {f"{cards} cards, {rounds} rounds": {"cards": cards, "rounds": rounds} for cards, rounds in sizes}
+
+
+def work(cards: int, rounds: int) -> dict[str, Any]:
+    found: dict[str, Any] = {"cards": cards, "rounds": rounds, "bound": bound(cards, rounds)}
+    found["bound_states"] = 2 * math.sqrt(bound(cards, rounds))
+    if cards < CARDS or rounds <= ENUMERATED:
+        found |= largest(build_tree(f"goofspiel(cards={cards})", depth=2 * rounds), rounds)
+        assert found["histories"] >= found["bound"], f"the bound fails: {found}"
+        assert found["states"] >= found["bound_states"] - 1e-9, f"the bound fails: {found}"
+    return found
+
+
+def largest(tree: Tree, rounds: int) -> dict[str, int]:
+    """The most histories in one public state after so many rounds, and each seat's information states there."""
+    public, own = public_states(tree, rounds)
+    histories = np.bincount(public)
+    states = [np.bincount(np.unique(np.stack([public, bids]), axis=1)[0]) for bids in own]
+    at = max(range(len(histories)), key=lambda i: (histories[i], -states[0][i] - states[1][i]))
+    return {
+        "total": len(public),
+        "publics": len(histories),
+        "histories": int(histories[at]),
+        "states": int(states[0][at] + states[1][at]),
+        "seat_0": int(states[0][at]),
+        "seat_1": int(states[1][at]),
+    }
+
+
+def public_states(tree: Tree, rounds: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """For each history after so many rounds, a number of its public state, and for each seat a number of its bids.
+
+    A public state is who took which prize; what a seat knows beside that is its own bids.
+    """
+    public = np.zeros(1, np.int64)
+    own = [np.zeros(1, np.int64), np.zeros(1, np.int64)]
+    cards = tree.game.cards
+    for k in range(1, rounds + 1):
+        first, last = tree.level_begins[2 * k : 2 * k + 2]
+        middle = tree.parents[first:last]  # where seat 0 has bid and seat 1 has not
+        before = tree.parents[middle] - tree.level_begins[2 * k - 2]
+        bids = tree.actions[middle].astype(np.int64), tree.actions[first:last].astype(np.int64)
+        public = 3 * public[before] + 1 + np.sign(bids[0] - bids[1])
+        own = [cards * earlier[before] + bid for earlier, bid in zip(own, bids, strict=True)]
+    return np.unique(public, return_inverse=True)[1], own
+
+
+def table(results: dict[str, dict[str, Any]]) -> str:
+    lines = [
+        "| cards | rounds | bound X(k) | published | histories | bound 2√X(k) | published | information states "
+        "| seat 0 | seat 1 |",
+        "|" + "---:|" * 10,
+    ]
+    for result in results.values():
+        known = PUBLISHED[result["rounds"]] if result["cards"] == CARDS else ("", "")
+        exact = [f"{result[key]:,}" if key in result else "" for key in ("histories", "states", "seat_0", "seat_1")]
+        row = [f"{result['cards']}", f"{result['rounds']}", _short(result["bound"]), known[0], exact[0]]
+        row += [_short(result["bound_states"]), known[1], *exact[1:]]
+        lines.append(f"| {' | '.join(row)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _short(number: float) -> str:
+    if number >= 1e6:
+        return f"{number:.1e}".replace("e+0", "e").replace("e+", "e")
+    return f"{number:,.2f}".rstrip("0").rstrip(".")
+
+
+def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    figure.suptitle("Goofspiel, imperfect information: the largest public state")
+    for place, (exact, limit, title) in enumerate(
+        (("histories", "bound", "histories"), ("states", "bound_states", "information states of both seats"))
+    ):
+        axes = figure.add_subplot(1, 2, place + 1)
+        for number, cards in enumerate(sorted({result["cards"] for result in results.values()})):
+            own = [result for result in results.values() if result["cards"] == cards]
+            axes.semilogy([r["rounds"] for r in own], [r[limit] for r in own], "--", color=f"C{number}")
+            own = [result for result in own if exact in result]
+            axes.semilogy(
+                [r["rounds"] for r in own], [r[exact] for r in own], "o-", color=f"C{number}", label=f"{cards} cards"
+            )
+        axes.set(xlabel="rounds played", title=title)
+        axes.grid(alpha=0.3)
+        axes.plot([], [], "k--", label="lower bound")
+        axes.legend(loc="lower right")
+    figure.savefig(path, dpi=150)
