@@ -12,6 +12,7 @@ viewer's observations is its information state, in the sense of factored observa
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy import uint64
 
 from foglight.compile import allocates, jitable, optional, required
 from foglight.names import game_text
@@ -128,6 +129,15 @@ def deal(game: Any, world: Any, random: Any, out: Any, odds: Any) -> int:
 
 
 @optional
+def lay_open(game: Any, world: Any) -> None:
+    """Let everybody know everything, in place, where a world says who knows what: actions that could only inform end.
+
+    What the world is worth when all is open stays the same, and worlds that are worth the same for that reason become
+    equal in the game's words.
+    """
+
+
+@optional
 def formula(game: Any, observations: list[int], viewer: int) -> Any:
     """Where observations amount to a Boolean formula: (variables, clauses, from assignment to history); else None.
 
@@ -197,6 +207,15 @@ def copy_world(game: Any, target: Any, source: Any) -> None:
 def key(game: Any, world: Any, viewer: int) -> int:
     """The hash of who the viewer is and of everything it has observed: the identity of its information state."""
     return fold(world[num_words(game) + 1 + viewer], viewer)
+
+
+@optional
+def position(game: Any, world: Any) -> Any:
+    """A hash of the world apart from what viewers remember: equal for equal positions."""
+    code = uint64(0)
+    for i in range(num_words(game)):
+        code = fold(code, world[i])
+    return code
 
 
 @optional

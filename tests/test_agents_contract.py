@@ -1,6 +1,9 @@
 """What every agent owes, checked on every agent found that needs no person."""
 
+import functools
+import os
 import random
+import tempfile
 
 import pytest
 from oracles import histories, random_game
@@ -8,16 +11,38 @@ from oracles import histories, random_game
 import foglight as fl
 from foglight.agents import Agent, agent_class
 from foglight.arena.referee import IllegalAction, play_game
+from foglight.policies import tabular
 from foglight.rules import key
+from foglight.solve.solved import Solved
 
 pytestmark = pytest.mark.plain
 
 AGENTS = [name for name in fl.agent_names() if not hasattr(agent_class(name), "read")]
 GAMES = ["kuhn_poker", "unseen_rps", "goofspiel(cards=3)", "dark_hex(rows=2,cols=2)"]
+FILES = tempfile.TemporaryDirectory(prefix="foglight-")
+
+
+@functools.cache
+def named(agent_name, game):
+    """The agent as somebody would write it for this game; one that plays a file gets one."""
+    if agent_name != "policy":
+        return agent_name
+    rng, table = random.Random(1), {}
+    for _ in range(20):
+        for state in random_game(game, rng):
+            if state.player >= 0:
+                odds = [rng.random() for _ in state.actions()]
+                table[int(key(state.game, state.world, state.player))] = [share / sum(odds) for share in odds]
+    policy = Solved(*tabular(table))
+    policy.game, policy.method, policy.iterations, policy.seed = str(fl.load_game(game)), "cfr", 1, 0
+    policy.exploitability, policy.value, policy.state = 1.0, 0.0, {}
+    path = f"{FILES.name}/{len(os.listdir(FILES.name))}.npz"
+    policy.save(path)
+    return f'policy(file="{path}")'
 
 
 def asked(agent_name, state, seed, actions=None):
-    agent = fl.load_agent(agent_name)
+    agent = fl.load_agent(named(agent_name, str(state.game)))
     agent.start(state.game, state.player, seed)
     for observation in state.observations(state.player):
         agent.observe(observation)
@@ -57,7 +82,7 @@ def test_replaying_the_observations_restores_an_agent(agent_name):
     class Shadowed(Agent):
         def start(self, game, seat, seed):
             super().start(game, seat, seed)
-            self.real = fl.load_agent(agent_name)
+            self.real = fl.load_agent(named(agent_name, "phantom_ttt"))
             self.real.start(game, seat, seed)
 
         def observe(self, observation):
@@ -65,7 +90,7 @@ def test_replaying_the_observations_restores_an_agent(agent_name):
             self.real.observe(observation)
 
         def act(self, actions=None):
-            fresh = fl.load_agent(agent_name)
+            fresh = fl.load_agent(named(agent_name, "phantom_ttt"))
             fresh.start(self.game, self.seat, self.seed)
             for observation in self.observations:
                 fresh.observe(observation)
@@ -79,9 +104,10 @@ def test_replaying_the_observations_restores_an_agent(agent_name):
 
 @pytest.mark.parametrize("agent_name", AGENTS)
 def test_an_agent_serves_in_game_after_game(agent_name):
-    used = [fl.load_agent(agent_name), fl.load_agent(agent_name)]
+    written = named(agent_name, "phantom_ttt")
+    used = [fl.load_agent(written), fl.load_agent(written)]
     for seed in range(3):
-        fresh = [fl.load_agent(agent_name), fl.load_agent(agent_name)]
+        fresh = [fl.load_agent(written), fl.load_agent(written)]
         assert play_game("phantom_ttt", used, seed)[0] == play_game("phantom_ttt", fresh, seed)[0]
 
 

@@ -8,11 +8,11 @@ from scipy.optimize import linprog
 
 import foglight as fl
 from foglight.names import BadInput
-from foglight.solve.linear import equilibrium, fixed_value, game_value
+from foglight.solve.linear import equilibrium, fixed_value
 from foglight.solve.plans import best_response, gaps, normalised, values
 from foglight.solve.regret import Regrets
 from foglight.solve.sequences import SequenceForm
-from foglight.solve.solver import sequence_form, solve
+from foglight.solve.solver import game_value, sequence_form, solve
 from foglight.solve.tree import build_tree
 
 VALUES = {

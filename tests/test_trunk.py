@@ -6,10 +6,9 @@ import pytest
 import foglight as fl
 from foglight.policies import Biased, Uniform
 from foglight.solve.behaviour import behaviour_of
-from foglight.solve.linear import game_value
 from foglight.solve.plans import best_response, realised, values
 from foglight.solve.resolving import opponent_values, resolve_safely, resolve_unsafely
-from foglight.solve.solver import sequence_form, solve
+from foglight.solve.solver import game_value, sequence_form, solve
 from foglight.solve.subgame import Evaluator, Function, Oracle, Subgames
 from foglight.solve.trunk import Trunk, TrunkJudge, TrunkSolver, solve_trunk, trunk_exploitability
 

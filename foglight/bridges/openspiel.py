@@ -263,6 +263,11 @@ def key(game, world, viewer):
 
 
 @implements(OpenSpiel)
+def position(game, world):
+    return _number(str(world.state), world.state.current_player())
+
+
+@implements(OpenSpiel)
 def returns(game, world, out):
     out[:] = world.state.returns()
 

@@ -88,6 +88,12 @@ def step(game, world, action):
         world[_TURN] |= uint64(1 + seat) << uint64(1)
 
 
+@implements(DarkHex)
+def lay_open(game, world):
+    world[_MET] = world[_STONES + 1]
+    world[_MET + 1] = world[_STONES]
+
+
 @jitable
 def _joins(game, stones, chain, seat):
     """Whether the chain that grows from one stone touches both of the seat's sides."""

@@ -97,6 +97,14 @@ def step(game, world, action):
 
 
 @implements(PhantomTtt)
+def lay_open(game, world):
+    marks = world[0] & uint64((1 << _MET) - 1)
+    noughts, crosses = marks >> uint64(9), marks & uint64(_BOARD)
+    met = noughts | crosses << uint64(9)
+    world[0] = marks | met << uint64(_MET) | world[0] >> uint64(_MOVER) << uint64(_MOVER)
+
+
+@implements(PhantomTtt)
 def observe(game, before, action, after, viewer):
     if viewer != _mover(before):
         return NOTHING

@@ -19,14 +19,8 @@ import numpy as np
 from foglight.names import BadInput
 from foglight.solve.plans import normalised
 from foglight.solve.sequences import Ranges, SequenceForm
-from foglight.solve.solver import sequence_form
 
 _TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # the least HiGHS takes
-
-
-def game_value(game: Any, memory: float = 4.0) -> float:
-    """What seat 0 gets when both seats of a zero-sum game play best; `memory` is in GiB."""
-    return equilibrium(sequence_form(game, memory))[0]
 
 
 def equilibrium(sequences: SequenceForm, ranges: Ranges | None = None) -> tuple[float, np.ndarray]:

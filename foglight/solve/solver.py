@@ -143,6 +143,11 @@ def _policy(solver: Any, seed: int) -> Solved:
     )
 
 
+def game_value(game: Any, memory: float = 4.0) -> float:
+    """What seat 0 gets when both seats of a zero-sum game play best; `memory` is in GiB."""
+    return equilibrium(sequence_form(game, memory))[0]
+
+
 def nash_conv(game: Any, policy: Any, memory: float = 4.0) -> float:
     """What all seats together would gain if each alone changed to a best response."""
     sequences = sequence_form(game, memory)
