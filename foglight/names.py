@@ -70,6 +70,20 @@ class OneOf:
         return self.words.index(value) if kind is int else value
 
 
+@dataclass(frozen=True)
+class Word:
+    """A word that may be written instead of a number, such as `auto`."""
+
+    word: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"or {self.word}"
+
+    def check(self, kind: type, value: Any) -> Any:
+        return self.number if value == self.word else value
+
+
 # Reading --------------------------------------------------------------------------------------------------------
 
 _TOKEN = re.compile(
@@ -185,7 +199,7 @@ def checked(made: type, name: str, given: dict[str, Any]) -> Any:
 
 def _check(hint: Any, value: Any) -> Any:
     kind, limits = get_args(hint)[0] if get_origin(hint) is Annotated else hint, _limits(hint)
-    words = any(isinstance(limit, OneOf) for limit in limits)
+    words = any(isinstance(limit, OneOf) or (isinstance(limit, Word) and value == limit.word) for limit in limits)
     if get_origin(kind) is tuple:
         if not isinstance(value, list | tuple):
             raise BadInput(f"must be a list such as [1,2], not {_value_text(value)}")
@@ -258,6 +272,8 @@ def _as_written(hint: Any, value: Any) -> Any:
     for limit in _limits(hint):
         if isinstance(limit, OneOf) and isinstance(value, int):
             return limit.words[value]
+        if isinstance(limit, Word) and value == limit.number:
+            return limit.word
     return value
 
 
@@ -268,7 +284,7 @@ def _value_text(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, str):
         match = _TOKEN.fullmatch(value)
-        plain = match is not None and match.lastgroup == "word" and _scalar(value) is value
+        plain = match is not None and match["word"] == value and _scalar(value) is value
         return value if plain else json.dumps(value, ensure_ascii=False)
     return str(value)
 

@@ -37,7 +37,8 @@ def realise(form, behaviour, seat, plan):
 
 
 @kernel
-def _realise_all(form, behaviour, plan):
+def for_all(form, behaviour, plan):
+    """Turn the behaviour of all seats into their plans."""
     for seat in range(len(form.sequence_begins) - 1):
         realise(form, behaviour, seat, plan)
 
@@ -79,7 +80,7 @@ def _earn(form, behaviour, plan, seat, gradient):
 def realised(sequences: SequenceForm, behaviour: np.ndarray) -> np.ndarray:
     """The plan of a behaviour, float64[S]."""
     plan = sequences.start()
-    _realise_all(sequences.form, behaviour, plan)
+    for_all(sequences.form, behaviour, plan)
     return plan
 
 

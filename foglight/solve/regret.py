@@ -17,11 +17,22 @@ Seats are updated in turn. The average plan, weighted by iteration, is what appr
 import numpy as np
 
 from foglight.compile import jitable, kernel
-from foglight.solve.plans import normalised, realise, realised, write_gradient
-from foglight.solve.sequences import Ranges, SequenceForm
+from foglight.solve.plans import for_all, normalised, realise, realised, write_gradient
+from foglight.solve.sequences import Form, Ranges, SequenceForm
 
 METHODS = ("cfr", "cfr+", "dcfr", "pcfr+")
 _CFR, _CFR_PLUS, _DISCOUNTED, _PREDICTIVE = range(4)
+
+
+def average_of(form: Form, iterations: int, method: str = "cfr+") -> np.ndarray:
+    """The average behaviour after some iterations on a form whose roots are the first sequence of each seat."""
+    n = int(form.sequence_begins[-1])
+    regrets, sums, plan = np.zeros(n), np.zeros(n), np.zeros(n)
+    behaviour = normalised(form, sums)
+    plan[form.sequence_begins[:-1]] = 1.0
+    for_all(form, behaviour, plan)
+    _iterate(form, METHODS.index(method), 0, iterations, regrets, sums, behaviour, plan, np.zeros(n))
+    return normalised(form, sums)
 
 
 class Regrets:

@@ -88,7 +88,8 @@ class SequenceForm:
                 "perfect recall cannot be solved exactly"
             )
         self.root_odds = np.ones(n) if root_odds is None else root_odds
-        entries = self._entries(int(sequence_begins[-1]))
+        chance = self.chance[tree.terminals][:, None]
+        entries = payoff_entries(self.sequences[tree.terminals], tree.payoffs * chance, int(sequence_begins[-1]))
         self.form = Form(
             sequence_begins.astype(np.int64),
             state_begins.astype(np.int64),
@@ -106,27 +107,6 @@ class SequenceForm:
         for first, last in zip(tree.level_begins[1:-1], tree.level_begins[2:], strict=True):
             roots[first:last] = roots[tree.parents[first:last]]
         return tree.reach * self.root_odds[roots]
-
-    def _entries(self, total: int) -> tuple[np.ndarray, ...]:
-        """The payoffs as a sparse matrix, by rows."""
-        tree, seats = self.tree, self.tree.num_seats
-        ends, chance = self.sequences[tree.terminals], self.chance[tree.terminals]
-        counts, parts = np.zeros(total + 1, np.int64), []
-        for leader in range(seats):  # rows are its sequences
-            seat = (leader - 1) % seats
-            columns = [leader, seat, *(other for other in range(seats) if other not in (leader, seat))][:seats]
-            paid = np.flatnonzero((tree.payoffs[:, seat] != 0.0) & (chance > 0.0))
-            lines = ends[paid][:, columns]
-            order = np.lexsort(lines.T[::-1])
-            lines, amounts = lines[order], (tree.payoffs[paid, seat] * chance[paid])[order]
-            fresh = np.ones(len(lines), bool)
-            fresh[1:] = (lines[1:] != lines[:-1]).any(1)
-            firsts = np.flatnonzero(fresh)
-            counts[1:] += np.bincount(lines[firsts, 0], minlength=total)
-            amounts = np.add.reduceat(amounts, firsts) if len(firsts) else amounts
-            parts.append((lines[firsts, min(1, seats - 1)], lines[firsts, 2:], amounts))
-        targets, others, weights = (np.ascontiguousarray(np.concatenate(part)) for part in zip(*parts, strict=True))
-        return np.cumsum(counts), targets, others, weights
 
     @property
     def num_sequences(self) -> int:
@@ -176,6 +156,30 @@ class SequenceForm:
         roots = np.arange(self.num_sequences, dtype=np.int32)
         _find_roots(self.form.begins, self.form.ends, self.form.parents, roots)
         return roots
+
+
+def payoff_entries(ends: np.ndarray, amounts: np.ndarray, total: int) -> tuple[np.ndarray, ...]:
+    """The last four columns of a form with `total` sequences.
+
+    From the sequences in which histories end, and what each seat gets there times its weight: both [n, seats].
+    """
+    seats = ends.shape[1]
+    counts, parts = np.zeros(total + 1, np.int64), []
+    for leader in range(seats):  # rows are its sequences
+        seat = (leader - 1) % seats
+        columns = [leader, seat, *(other for other in range(seats) if other not in (leader, seat))][:seats]
+        paid = np.flatnonzero(amounts[:, seat] != 0.0)
+        lines = ends[paid][:, columns]
+        order = np.lexsort(lines.T[::-1])
+        lines, weights = lines[order], amounts[paid, seat][order]
+        fresh = np.ones(len(lines), bool)
+        fresh[1:] = (lines[1:] != lines[:-1]).any(1)
+        firsts = np.flatnonzero(fresh)
+        counts[1:] += np.bincount(lines[firsts, 0], minlength=total)
+        weights = np.add.reduceat(weights, firsts) if len(firsts) else weights
+        parts.append((lines[firsts, min(1, seats - 1)], lines[firsts, 2:], weights))
+    targets, others, weights = (np.ascontiguousarray(np.concatenate(part)) for part in zip(*parts, strict=True))
+    return np.cumsum(counts), targets, others, weights
 
 
 @kernel

@@ -1,0 +1,128 @@
+"""Extended perfect information Monte Carlo [Arjonilla2024]: reason on information states for a few decisions, then
+evaluate sampled worlds as if all cards lay open."""
+
+import time
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+from foglight.agents._searching import Searcher
+from foglight.names import Between, OneOf, Word
+from foglight.randomness import weighted
+from foglight.rules import max_legal, num_players
+from foglight.search.fusion import count_fusion
+from foglight.search.information_set_search import search
+from foglight.search.leaves import minimax, rollout
+from foglight.search.paths import first_of, new_paths, no_guide, sample
+from foglight.search.sampled_form import sampled_form
+from foglight.search.steered import new_states, walk
+from foglight.solve.regret import average_of
+from foglight.worlds.tracker import Worlds
+
+_STEERED, RECORDED, _CFR = range(3)
+_AUTO = 0
+_DEEPEST = 3  # what `auto` tries at most
+_LEARNING = 0.3  # of the budget, before first moves are dropped
+_SUPPORTED = 0.2  # of the visits to a level must be to settled states, or `auto` does without the level
+_CFR_ITERATIONS = 1000
+
+
+@dataclass
+class Epimc(Searcher):
+    """reasons on information states down to `depth`, then on open worlds"""
+
+    depth: Annotated[int, Word("auto", _AUTO), Between(0, 12)] = _AUTO
+    subgame: Annotated[int, OneOf("steered", "iss", "cfr+")] = _STEERED
+    leaf: Annotated[int, OneOf("rollout", "minimax")] = 0
+    least: Annotated[float, Between(0, 1000)] = 1.0
+    explore: Annotated[float, Between(0, 10)] = 1.0
+    memory: Annotated[int, Between(1000, 10**8)] = 1_000_000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._solving = 0.5  # the share of the time that solving what was sampled takes
+
+    def start(self, game: Any, seat: int, seed: int) -> None:
+        super().start(game, seat, seed)
+        self._leaf: Any = minimax(self.game) if self.leaf else rollout(self.game)
+        self._held: Worlds | None = None
+
+    def search(self, held: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
+        self._held = held
+        if self.subgame == _STEERED:
+            return self._steered(held, actions, random, begin)
+        return self._recorded(held, actions, random, begin)
+
+    def _steered(self, held: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
+        """Learn how everybody goes on, and drop first moves by halves."""
+        k, depth = len(actions), self.depth or _DEEPEST
+        states = new_states(min(self.memory, max(self.budget, 1000) * depth), min(max_legal(self.game), 2 * k))
+        sums, counts = np.zeros(k), np.zeros(k, np.int64)
+        moves, done = np.arange(k), 0
+
+        def run(n: int) -> None:
+            walk(
+                self.game, self._leaf, states, held.rows, held.weights, random, n, depth, self.least, self.explore,
+                moves, sums, counts,
+            )  # fmt: skip
+
+        if depth > 1:
+            done = self.spend(begin, run, _LEARNING)
+            supported = states.settled[1:depth] >= _SUPPORTED * np.maximum(states.visited[1:depth], 1)
+            if self.depth == _AUTO:
+                depth = 1 + int(np.argmin([*supported, False]))
+            if supported[0]:
+                sums[:], counts[:] = 0.0, 0
+        rounds = max(1, int(np.ceil(np.log2(k))))
+        for r in range(rounds):
+            share = (1.0 - (_LEARNING if done else 0.0)) * (r + 1) / rounds + (_LEARNING if done else 0.0)
+            done += self.spend(begin, run, share, before=done)
+            means = sums[moves] / np.maximum(counts[moves], 1)
+            moves = moves[np.argsort(-means, kind="stable")[: max(2, (len(moves) + 1) // 2)]]
+        values = np.divide(sums, counts, out=np.full(k, np.nan), where=counts > 0)
+        notes = {
+            "depth": depth,
+            "states": int(states.tally[0]),
+            "settled": [round(float(share), 3) for share in states.settled / np.maximum(states.visited, 1)][1:depth],
+        }
+        return done, int(moves[np.nanargmax(values[moves])]), values.tolist(), counts.tolist(), notes
+
+    def _recorded(self, held: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
+        """The paper's way: paths of uniformly random play, recorded, then solved."""
+        depth = self.depth or _DEEPEST
+        room = min(self.memory, self.budget or self.memory)
+        paths, done = new_paths(room, depth, num_players(self.game)), 0
+
+        def run(n: int) -> None:
+            nonlocal done
+            sample(self.game, self._leaf, no_guide(), held.rows, held.weights, random, done, done + n, paths)
+            done += n
+
+        self.spend(begin, run, 1.0 - self._solving if self.time else 1.0, most=room)
+        paths = first_of(paths, done)
+        started = time.perf_counter()
+        solution = search(paths, self.seat, self.least if self.depth == _AUTO else 0.0)
+        notes: dict[str, Any] = {"depth": depth, "states": solution.states.tolist()}
+        choice = int(np.nanargmax(solution.values))
+        if self.subgame == _CFR:
+            form, keys = sampled_form(paths)
+            average = average_of(form, _CFR_ITERATIONS)
+            root = int(np.flatnonzero(keys == paths.keys[0, 0])[0])
+            odds = average[form.begins[root] : form.ends[root]]
+            choice = int(weighted(random, odds, len(odds)))
+            notes["odds"] = [round(float(share), 3) for share in odds]
+        spent = time.perf_counter() - started
+        if self.time:
+            self._solving = min(0.8, max(0.05, 1.25 * spent / (spent + started - begin)))
+        return done, choice, solution.values.tolist(), solution.visits.tolist(), notes
+
+    def fusion(self, worlds: int = 200) -> tuple[int, int]:
+        """Strategy fusion just below the depth of the last decision: at how many information states, of how many met.
+
+        Counted on a few worlds, with leaves as the search has them.
+        """
+        if self._held is None:
+            return 0, 0
+        depth = int((self._last.notes if self._last else {}).get("depth", self.depth or _DEEPEST))
+        return count_fusion(self.game, self._leaf, self._held, depth, worlds, self.random())
