@@ -24,9 +24,9 @@ FILES = tempfile.TemporaryDirectory(prefix="foglight-")
 
 @functools.cache
 def named(agent_name, game):
-    """The agent as somebody would write it for this game; one that plays a file gets one."""
+    """The agent as somebody would write it for this game; one that plays a file gets one, a search is short."""
     if agent_name != "policy":
-        return agent_name
+        return f"{agent_name}(iterations=60,cap=200)" if hasattr(agent_class(agent_name), "iterations") else agent_name
     rng, table = random.Random(1), {}
     for _ in range(20):
         for state in random_game(game, rng):

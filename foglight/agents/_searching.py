@@ -117,7 +117,7 @@ class Searcher(Agent):
         while done < most:
             left = end - time.perf_counter()
             if self._rate:
-                patience = max(0.25 * self.time, 0.005) if done else 0.02 * self.time  # the rate may be of another stage
+                patience = max(0.25 * self.time, 0.005) if done else 0.02 * self.time  # rates change with the stage
                 chunk = int(self._rate * min(left, patience) * 0.9)
             else:
                 chunk = _FIRST_CHUNK

@@ -14,7 +14,7 @@ from foglight.rules import max_legal, num_players
 from foglight.search.fusion import count_fusion
 from foglight.search.information_set_search import search
 from foglight.search.leaves import minimax, rollout
-from foglight.search.paths import first_of, new_paths, no_guide, sample
+from foglight.search.paths import first_of, new_paths, sample
 from foglight.search.sampled_form import sampled_form
 from foglight.search.steered import new_states, walk
 from foglight.solve.regret import average_of
@@ -72,13 +72,13 @@ class Epimc(Searcher):
             supported = states.settled[1:depth] >= _SUPPORTED * np.maximum(states.visited[1:depth], 1)
             if self.depth == _AUTO:
                 depth = 1 + int(np.argmin([*supported, False]))
-            if supported[0]:
+            if supported[0] and done != self.budget:
                 sums[:], counts[:] = 0.0, 0
         rounds = max(1, int(np.ceil(np.log2(k))))
         for r in range(rounds):
             share = (1.0 - (_LEARNING if done else 0.0)) * (r + 1) / rounds + (_LEARNING if done else 0.0)
             done += self.spend(begin, run, share, before=done)
-            means = sums[moves] / np.maximum(counts[moves], 1)
+            means = np.where(counts[moves] > 0, sums[moves] / np.maximum(counts[moves], 1), -np.inf)
             moves = moves[np.argsort(-means, kind="stable")[: max(2, (len(moves) + 1) // 2)]]
         values = np.divide(sums, counts, out=np.full(k, np.nan), where=counts > 0)
         notes = {
@@ -86,7 +86,8 @@ class Epimc(Searcher):
             "states": int(states.tally[0]),
             "settled": [round(float(share), 3) for share in states.settled / np.maximum(states.visited, 1)][1:depth],
         }
-        return done, int(moves[np.nanargmax(values[moves])]), values.tolist(), counts.tolist(), notes
+        best = moves[np.argmax(np.where(counts[moves] > 0, values[moves], -np.inf))]
+        return done, int(best), values.tolist(), counts.tolist(), notes
 
     def _recorded(self, held: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
         """The paper's way: paths of uniformly random play, recorded, then solved."""
@@ -96,7 +97,7 @@ class Epimc(Searcher):
 
         def run(n: int) -> None:
             nonlocal done
-            sample(self.game, self._leaf, no_guide(), held.rows, held.weights, random, done, done + n, paths)
+            sample(self.game, self._leaf, held.rows, held.weights, random, done, done + n, paths)
             done += n
 
         self.spend(begin, run, 1.0 - self._solving if self.time else 1.0, most=room)

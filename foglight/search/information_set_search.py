@@ -16,7 +16,7 @@ import numpy as np
 from numpy import int64, uint64
 
 from foglight.compile import jitable, kernel
-from foglight.search.paths import Guide, Paths
+from foglight.search.paths import Paths
 
 
 class Solution(NamedTuple):
@@ -27,7 +27,6 @@ class Solution(NamedTuple):
     states: np.ndarray  # int64[depth]: how many information states were met at each level
     settled: np.ndarray  # int64[depth]: of these, where an action was chosen
     support: np.ndarray  # float64[depth]: paths to an action of a state, on average, at each level
-    guide: Guide  # the choices at all states below the root
 
 
 def search(paths: Paths, seat: int, least: float = 0.0) -> Solution:
@@ -38,13 +37,11 @@ def search(paths: Paths, seat: int, least: float = 0.0) -> Solution:
     sums, visits = np.zeros(actions), np.zeros(actions, np.int64)
     weighed = np.zeros(actions)
     states, settled, total = np.ones(depth, np.int64), np.ones(depth, np.int64), np.zeros(depth, np.int64)
-    size = 1 << max(4, (2 * n * max(1, depth - 1)).bit_length())
-    guide = Guide(np.zeros(size, np.uint64), np.zeros(size, np.int16), 0.0)
-    _settle(paths, seat, least, guide.keys, guide.choices, sums, weighed, visits, states, settled, total)
+    _settle(paths, seat, least, sums, weighed, visits, states, settled, total)
     total[0] = actions
     support = np.divide(n, total, out=np.zeros(depth), where=total > 0)
     with np.errstate(invalid="ignore"):
-        return Solution(sums / weighed, visits, states, settled, support, guide)
+        return Solution(sums / weighed, visits, states, settled, support)
 
 
 @jitable
@@ -60,7 +57,7 @@ def _choose(sums, weights, first, n, mover):
 
 
 @kernel
-def _settle(paths, seat, least, keys, choices, root_sums, root_weights, visits, states, settled, total):
+def _settle(paths, seat, least, root_sums, root_weights, visits, states, settled, total):
     n, depth = paths.keys.shape
     seats = paths.values.shape[1]
     values = np.empty((n, seats))
@@ -68,14 +65,13 @@ def _settle(paths, seat, least, keys, choices, root_sums, root_weights, visits, 
     for i in range(n):
         for s in range(seats):
             values[i, s] = paths.values[i, s]
-    mask = len(keys) - 1
-    places = np.empty(n, np.int64)  # of each path: the number of its state on this level
-    sizes, movers, slots = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    places = np.empty(n, np.int32)  # of each path: the number of its state on this level
+    sizes, movers, slots = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
     begins, counts = np.empty(n + 1, np.int64), np.empty(n, np.int64)
     small = 1
     while small < 2 * n:
         small *= 2
-    table, table_mask = np.zeros(small, np.int64), small - 1
+    table, table_mask = np.zeros(small, np.int32), small - 1
     for level in range(depth - 1, 0, -1):
         table[:] = 0
         found = 0
@@ -110,11 +106,6 @@ def _settle(paths, seat, least, keys, choices, root_sums, root_weights, visits, 
             counts[k] = choice
             if choice >= 0:
                 settled[level] += 1
-                code = paths.keys[slots[k], level]
-                slot = int64(code & uint64(mask))
-                while keys[slot] != uint64(0) and keys[slot] != code:
-                    slot = (slot + 1) & mask
-                keys[slot], choices[slot] = code, choice
         states[level] = found
         total[level] = begins[found]
         for i in range(n):
@@ -127,7 +118,7 @@ def _settle(paths, seat, least, keys, choices, root_sums, root_weights, visits, 
                     for s in range(seats):
                         values[i, s] = sums[at, s] / weighed[at]
                 elif paths.choices[i, level] == choice:
-                    weights[i] /= paths.odds[i, level]
+                    weights[i] *= paths.sizes[i, level]
                 else:
                     weights[i] = 0.0
     for i in range(n):

@@ -1,7 +1,7 @@
 """Paths: random play for a few decisions from sampled worlds, then one leaf evaluation [Arjonilla2024].
 
 A path is recorded by what matters for reasoning about it: at each decision who moved, in which information state, what
-was chosen among how many, with which probability; and what the leaf was worth. Chance is played through and is no
+was chosen among how many; and what the leaf was worth. Chance is played through and is no
 decision. Worlds are taken in order, each as often as its weight says, by systematic sampling: less noise than drawing
 them one by one, and memory is read as it lies.
 """
@@ -9,12 +9,13 @@ them one by one, and memory is read as it lies.
 from typing import NamedTuple
 
 import numpy as np
-from numpy import int64, uint64
+from numpy import uint64
 
-from foglight.compile import kernel
+from foglight.compile import jitable, kernel
 from foglight.randomness import below, unit
 from foglight.rules import (
     CHANCE,
+    NOTHING,
     TERMINAL,
     copy_world,
     deal,
@@ -23,8 +24,10 @@ from foglight.rules import (
     max_legal,
     new_worlds,
     num_players,
+    observe,
     player,
-    transition,
+    record,
+    step,
 )
 from foglight.search.leaves import evaluate
 
@@ -37,7 +40,6 @@ class Paths(NamedTuple):
     movers: np.ndarray  # int8[n, d]
     sizes: np.ndarray  # int16[n, d]: how many actions were legal
     choices: np.ndarray  # int16[n, d]: which of them was played
-    odds: np.ndarray  # float32[n, d]: how likely it was to be
     values: np.ndarray  # float32[n, seats]
 
     @property
@@ -52,7 +54,6 @@ def new_paths(n: int, depth: int, seats: int) -> Paths:
         np.zeros((n, depth), np.int8),
         np.zeros((n, depth), np.int16),
         np.zeros((n, depth), np.int16),
-        np.zeros((n, depth), np.float32),
         np.zeros((n, seats), np.float32),
     )
 
@@ -62,25 +63,26 @@ def first_of(paths: Paths, n: int) -> Paths:
     return Paths(*(column[:n] for column in paths))
 
 
-class Guide(NamedTuple):
-    """What earlier paths have shown to be best: a hash table from information states to choices."""
-
-    keys: np.ndarray  # uint64[size], a power of 2; 0 where free
-    choices: np.ndarray  # int16[size]
-    explore: float  # how often a decision is random all the same
-
-
-def no_guide() -> Guide:
-    return Guide(np.zeros(1, np.uint64), np.zeros(1, np.int16), 1.0)
+@jitable
+def advance(game, before, action, after, left):
+    """`transition` as far as `left` more decisions need it: nobody is asked who decides no more, nor the public."""
+    copy_world(game, after, before)
+    step(game, after, action)
+    if left > 0:
+        mover = player(game, after)
+        alone = left == 1 and mover >= 0
+        for seat in range(mover if alone else 0, mover + 1 if alone else num_players(game)):
+            shown = observe(game, before, action, after, seat)
+            if shown != NOTHING:
+                record(game, after, seat, shown)
 
 
 @kernel
-def sample(game, leaf, guide, rows, weights, random, first, last, paths):
+def sample(game, leaf, rows, weights, random, first, last, paths):
     """Fill the paths from `first` to `last`; `weights` add up to 1."""
     depth, seats = paths.keys.shape[1], num_players(game)
     room = new_worlds(game, 2)
     actions, odds, payoffs = np.empty(max_legal(game), np.int64), np.empty(max_legal(game)), np.empty(seats)
-    mask = len(guide.keys) - 1
     w, done = 0, weights[0]
     spacing = 1.0 / (last - first)
     wanted = unit(random) * spacing
@@ -97,26 +99,13 @@ def sample(game, leaf, guide, rows, weights, random, first, last, paths):
                 action = deal(game, room[now], random, actions, odds)
             else:
                 n = legal(game, room[now], actions)
-                known, share = -1, 1.0 / n
-                place = uint64(key(game, room[now], mover))
-                paths.keys[i, d] = place
-                if guide.explore < 1.0 and d > 0:
-                    slot = int64(place & uint64(mask))
-                    while guide.keys[slot] != uint64(0) and guide.keys[slot] != place:
-                        slot = (slot + 1) & mask
-                    if guide.keys[slot] == place:
-                        known = guide.choices[slot]
-                if known >= 0 and unit(random) >= guide.explore:
-                    choice = known
-                else:
-                    choice = below(random, n)
-                if known >= 0:
-                    share = guide.explore / n + (1.0 - guide.explore if choice == known else 0.0)
+                choice = below(random, n)
+                paths.keys[i, d] = uint64(key(game, room[now], mover))
                 paths.movers[i, d], paths.sizes[i, d] = mover, n
-                paths.choices[i, d], paths.odds[i, d] = choice, share
+                paths.choices[i, d] = choice
                 action = actions[choice]
                 d += 1
-            transition(game, room[now], action, room[1 - now])
+            advance(game, room[now], action, room[1 - now], depth - d)
             now = 1 - now
             mover = player(game, room[now])
         paths.lengths[i] = d

@@ -38,7 +38,7 @@ def sampled_form(paths: Paths) -> tuple[Form, np.ndarray]:
         state, mover = states[on, level], paths.movers[on, level]
         parents[state] = now[on, mover]
         now[on, mover] = begins[state] + paths.choices[on, level]
-        weights[on] /= paths.odds[on, level]
+        weights[on] *= paths.sizes[on, level]
     payoffs = paths.values - paths.values.mean(0)
     entries = payoff_entries(now, payoffs * weights[:, None] / n, total)
     form = Form(

@@ -31,9 +31,9 @@ from foglight.rules import (
     new_worlds,
     num_players,
     player,
-    transition,
 )
 from foglight.search.leaves import evaluate
+from foglight.search.paths import advance
 
 _SQUARES = 4096  # square roots that are remembered
 _LEVELS = 16
@@ -149,7 +149,7 @@ def walk(game, leaf, states, rows, weights, random, n, depth, least, explore, fi
                         choices[d] = _promising(states, slot, m, explore, random)
                 action = actions[choices[d]]
                 d += 1
-            transition(game, room[now], action, room[1 - now])
+            advance(game, room[now], action, room[1 - now], depth - d)
             now = 1 - now
             mover = player(game, room[now])
         evaluate(leaf, game, room[now], random, payoffs)

@@ -1,0 +1,41 @@
+"""Recursive perfect information Monte Carlo, or imperfect information Monte Carlo [Furtak2013]."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+from foglight.agents._searching import Searcher
+from foglight.names import Between, OneOf
+from foglight.search.iimc import alike, new_tally, play_out
+from foglight.search.leaves import minimax, rollout
+from foglight.worlds.tracker import Worlds
+
+
+@dataclass
+class Iimc(Searcher):
+    """plays each action out with searching players, who know what they know; iterations are leaf evaluations"""
+
+    samples: Annotated[int, Between(1, 1000)] = 5
+    leaf: Annotated[int, OneOf("rollout", "minimax")] = 0
+
+    def start(self, game: Any, seat: int, seed: int) -> None:
+        super().start(game, seat, seed)
+        self._leaf = minimax(self.game) if self.leaf else rollout(self.game)
+
+    def search(self, held: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
+        worlds, tally, root = alike(self.game, held.rows, held.weights), new_tally(len(actions)), np.array(actions)
+        allowed = 0
+
+        def run(n: int) -> None:
+            nonlocal allowed
+            allowed += n
+            share = max(1, n // len(actions))
+            play_out(
+                self.game, self._leaf, held.rows, worlds, self.seat, self.samples, root, random, allowed, share, tally
+            )
+
+        self.spend(begin, run)
+        values = np.divide(tally.values, tally.visits, out=np.full(len(actions), np.nan), where=tally.visits > 0)
+        notes = {"playouts": int(tally.visits.sum())}
+        return int(tally.next[2]), int(np.nanargmax(values)), values.tolist(), tally.visits.tolist(), notes

@@ -1,0 +1,158 @@
+"""Searching a second: IS-MCTS beside OpenSpiel's C++, and EPIMC beside bare playouts, on one core in one run.
+
+IS-MCTS is measured by whole decisions of the same number of simulations, from the first decision after a random deal,
+our sampling of worlds included. OpenSpiel's `ISMCTSBot` gets one rollout for a leaf, as ours does. EPIMC samples paths
+of three decisions and solves them; the playouts start from the true world of the same position. Sides take turns,
+several times, and each one's best rate counts: noise of the machine only ever slows.
+
+`duel` plays the two IS-MCTS against each other, at equal simulations. In Oh Hell OpenSpiel's bot peeks where cards are
+left over: the worlds it draws hold exactly the cards that were really dealt. With 10 cards, 3 for each of 3 players and
+one turned up, none is left over, and the game is fair.
+"""
+
+import random
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from foglight.agents import Agent, load_agent
+from foglight.bench.figures import Figure, load_peer
+from foglight.bench.rollouts import CASES
+from foglight.bench.solve import race
+from foglight.names import BadInput
+from foglight.playouts import random_playouts
+from foglight.randomness import generator
+from foglight.rules import CHANCE, num_players
+from foglight.search.belief import Belief
+from foglight.search.information_set_search import search
+from foglight.search.leaves import rollout
+from foglight.search.paths import new_paths, sample
+from foglight.state import State, new_state
+
+DEALT = ["leduc_poker", "oh_hell(players=3,suits=3,ranks=4,tricks=3)"]
+OPEN = ["phantom_ttt", "dark_hex(rows=4,cols=4)", "dark_chess(size=4)"]
+DUELS = {  # our game: the same game there
+    **{game: CASES[game] for game in DEALT},
+    "oh_hell(players=3,suits=2,ranks=5,tricks=3)": (
+        "oh_hell(players=3,num_suits=2,num_cards_per_suit=5,num_tricks_fixed=3)"
+    ),
+}
+SIMULATIONS = 10_000  # of one decision
+DEPTH, INTO = 3, 4  # decisions of a path; actions before the position
+TIMES, SHARE = 3.0, 0.6  # the bars
+
+
+def run(seconds: float = 0.5) -> Iterator[Figure]:
+    """Measure every case, about `seconds` for each side and round."""
+    if not 0.01 <= seconds <= 600:
+        raise BadInput(f"seconds must be from 0.01 to 600, not {seconds}")
+    for game in DEALT:
+        for observers in ("single", "multi"):
+            state = _dealt(game)
+            mine = _decisions(state, f"ismcts(iterations={SIMULATIONS},observers={observers})")
+            ours, theirs = race([mine, _peer_decisions(state, CASES[game])], seconds)
+            what = f"ismcts({observers}), {game}"
+            yield Figure(what, ours * SIMULATIONS, "/s", "ISMCTSBot", theirs * SIMULATIONS, times=TIMES)
+    for game in OPEN:
+        state = _inside(game)
+        ours, plain = race([_searches(state), partial(_playouts, state)], seconds)
+        what = f"epimc(depth={DEPTH}), {game}"
+        yield Figure(what, ours * SIMULATIONS, "/s", "playouts", plain * SIMULATIONS, times=SHARE)
+
+
+def _dealt(game: str) -> State:
+    state, rng = new_state(game), random.Random(0)
+    while state.player == CHANCE:
+        state.play(rng.choice(state.actions()))
+    return state
+
+
+def _inside(game: str) -> State:
+    state, rng = new_state(game), random.Random(0)
+    for _ in range(INTO):
+        state.play(rng.choice(state.actions()))
+    return state
+
+
+def _seated(agent: str, state: State) -> Agent:
+    """An agent that knows what the seat to move has observed."""
+    loaded = load_agent(agent)
+    loaded.start(state.game, state.player, 0)
+    for observation in state.observations(state.player):
+        loaded.observe(observation)
+    return loaded
+
+
+def _decisions(state: State, agent: str) -> Callable[[int], Any]:
+    seated, actions = _seated(agent, state), state.actions()
+    return lambda n: [seated.act(actions) for _ in range(n)]
+
+
+def _peer_decisions(state: State, name: str) -> Callable[[int], Any]:
+    there = load_peer(name).new_initial_state()
+    for action in state.history():
+        there.apply_action(action)
+    bot = _peer_bot(SIMULATIONS, 1.0, 0)
+    return lambda n: [bot.step(there) for _ in range(n)]
+
+
+def _peer_bot(simulations: int, exploration: float, seed: int) -> Any:
+    import pyspiel
+
+    most_visits = pyspiel.ISMCTSFinalPolicyType.MAX_VISIT_COUNT
+    evaluator = pyspiel.RandomRolloutEvaluator(1, seed)
+    return pyspiel.ISMCTSBot(seed, evaluator, exploration, simulations, -1, most_visits, False, False)
+
+
+def _searches(state: State) -> Callable[[int], Any]:
+    belief = Belief(state.game, state.player, 20_000, 0)
+    for observation in state.observations(state.player):
+        belief.observe(observation)
+    held, leaf, draws = belief.worlds(), rollout(state.game), generator(0)
+
+    def searches(n: int) -> None:
+        for _ in range(n):
+            paths = new_paths(SIMULATIONS, DEPTH, state.num_players)
+            sample(state.game, leaf, held.rows, held.weights, draws, 0, SIMULATIONS, paths)
+            search(paths, state.player)
+
+    return searches
+
+
+def _playouts(state: State, n: int) -> None:
+    for _ in range(n):
+        random_playouts(state, SIMULATIONS)
+
+
+def duel(
+    game: str, agent: str = "ismcts", simulations: int = 1000, games: int = 500, exploration: float = 1.0
+) -> tuple[float, float]:
+    """How much more a game our agent gets than each `ISMCTSBot` it plays with, on average, and the standard error.
+
+    It sits on each seat in turn; the bots, with `exploration` as their constant, have all the others.
+    """
+    from foglight.bridges.openspiel_bot import AgentBot
+
+    peer, ours = load_peer(DUELS[game]), load_agent(agent)
+    if not hasattr(ours, "iterations"):
+        raise BadInput(f"{agent} has no iterations; give a searching agent")
+    seats, rng = num_players(new_state(game).game), random.Random(1)
+    spec = f"{agent[:-1]},iterations={simulations})" if agent.endswith(")") else f"{agent}(iterations={simulations})"
+    mine = [AgentBot(spec, game, seat, seed=1 + 10**6 * seat) for seat in range(seats)]
+    theirs = [_peer_bot(simulations, exploration, 7 + seat) for seat in range(seats)]
+    margins = []
+    for i in range(games):
+        state, seat = peer.new_initial_state(), i % seats
+        mine[seat].restart()
+        while not state.is_terminal():
+            if state.is_chance_node():
+                outcomes, odds = zip(*state.chance_outcomes(), strict=True)
+                state.apply_action(rng.choices(outcomes, odds)[0])
+            else:
+                mover = state.current_player()
+                state.apply_action((mine if mover == seat else theirs)[mover].step(state))
+        returns = state.returns()
+        margins.append(returns[seat] - (sum(returns) - returns[seat]) / (seats - 1))
+    return float(np.mean(margins)), float(np.std(margins) / np.sqrt(games))

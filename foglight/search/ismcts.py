@@ -1,0 +1,216 @@
+"""Information set Monte Carlo tree search [Cowling2012]: one tree for all worlds, grown by UCB, one action at a time.
+
+Each iteration takes a world, in proportion to its weight, and goes down the tree with it; only what is legal in this
+world is looked at. The mover takes the action with the best
+
+    mean + c * spread * sqrt(ln(available) / visits),
+
+where `available` counts how often the action was legal when its node was passed, and `spread` is half the range of the
+payoffs that the mover has met, so that c means the same in games with other stakes; where payoffs are 1 and -1 that is
+the formula of the paper. The first action that is not in the tree is added, and evaluated as a leaf.
+
+    single  one observer: a node is what the searching seat knows, with the mover and the number of actions the seat has
+            not noticed since. Other seats choose as if they knew what it knows, and not what they know themselves.
+    multi   a node is the mover's own information state: everybody chooses by what it knows itself.
+
+Nodes hold nothing; the tree is a hash table of actions at nodes, with open addressing. The actions of one node start
+from neighbouring slots, so that looking at all of them reads memory once. Where hidden moves look alike to the
+observer the paper lets chance pick among them; here the mover chooses, and what follows is one node.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy import int64, uint64
+
+from foglight.compile import jitable, kernel
+from foglight.randomness import below, fold, unit
+from foglight.rules import (
+    CHANCE,
+    TERMINAL,
+    copy_world,
+    deal,
+    key,
+    legal,
+    max_legal,
+    new_worlds,
+    num_players,
+    player,
+    transition,
+)
+from foglight.search.leaves import evaluate
+
+SINGLE, MULTI = range(2)
+_DEEPEST = 1024  # actions of one descent that are remembered; a leaf evaluation stands for the rest
+_BLOCK = 1 << 14  # iterations whose worlds are drawn together
+_FIRST_ROOM = 1 << 10
+
+
+class Tree(NamedTuple):
+    """Actions at nodes: slots of a hash table, a power of 2 of them, at most half of them used."""
+
+    keys: np.ndarray  # uint64[slots]; 0 where free
+    visits: np.ndarray  # int32[slots]
+    available: np.ndarray  # int32[slots]
+    sums: np.ndarray  # float64[slots]: payoffs of the mover
+
+
+class Growth:
+    """A tree that grows with the search, to at most `nodes` actions."""
+
+    def __init__(self, game: Any, seat: int, observers: int, exploration: float, nodes: int) -> None:
+        self.game, self.seat, self.observers, self.exploration, self.nodes = game, seat, observers, exploration, nodes
+        self.tree = _new_tree(2 * min(_FIRST_ROOM, nodes))
+        self.used = np.zeros(1, np.int64)
+        self.ranges = np.empty((num_players(game), 2))  # the least and the most that each seat has got
+        self.ranges[:, 0], self.ranges[:, 1] = np.inf, -np.inf
+
+    def run(self, leaf: Any, rows: Any, weights: np.ndarray, random: np.ndarray, n: int) -> None:
+        """n iterations from these worlds; `weights` add up to 1."""
+        while n > 0:
+            block = min(n, _BLOCK)
+            self._make_room(block)
+            most = min(self.nodes, len(self.tree.keys) // 2)
+            simulate(
+                self.game, leaf, rows, weights, self.seat, self.observers, self.exploration, random, block, most,
+                self.tree, self.used, self.ranges,
+            )  # fmt: skip
+            n -= block
+
+    def root(self, row: Any, actions: list[int]) -> tuple[np.ndarray, np.ndarray]:
+        """What each action at the root is worth, nan if it was not tried, and how often it was."""
+        node = int(key(self.game, row, self.seat))
+        slots = [int(find(self.tree, node, action)) for action in actions]
+        visits = np.array([self.tree.visits[slot] if slot >= 0 else 0 for slot in slots], np.int64)
+        sums = np.array([self.tree.sums[slot] if slot >= 0 else 0.0 for slot in slots])
+        return np.divide(sums, visits, out=np.full(len(actions), np.nan), where=visits > 0), visits
+
+    def _make_room(self, more: int) -> None:
+        wanted, slots = min(self.nodes, int(self.used[0]) + more), len(self.tree.keys)
+        while slots < 2 * wanted:
+            slots *= 2
+        if slots > len(self.tree.keys):
+            larger = _new_tree(slots)
+            _move(self.tree, larger)
+            self.tree = larger
+
+
+def _new_tree(slots: int) -> Tree:
+    slots = 1 << max(4, int(slots) - 1).bit_length()
+    return Tree(np.zeros(slots, np.uint64), np.zeros(slots, np.int32), np.zeros(slots, np.int32), np.zeros(slots))
+
+
+@jitable
+def find(tree, node, action):
+    """The slot of an action at a node, or -1 minus the slot where it would go."""
+    code = uint64(node) ^ uint64(action)
+    mask = uint64(len(tree.keys) - 1)
+    slot = code & mask
+    while tree.keys[slot] != uint64(0):
+        if tree.keys[slot] == code:
+            return int64(slot)
+        slot = (slot + uint64(1)) & mask
+    return -1 - int64(slot)
+
+
+@kernel
+def _move(tree, larger):
+    for i in range(len(tree.keys)):
+        if tree.keys[i] != uint64(0):
+            slot = -1 - find(larger, tree.keys[i], 0)
+            larger.keys[slot], larger.visits[slot] = tree.keys[i], tree.visits[i]
+            larger.available[slot], larger.sums[slot] = tree.available[i], tree.sums[i]
+
+
+@jitable
+def _draw_order(random, weights, order, n):
+    """Which world each of n iterations takes: each as often as its weight says, in random order."""
+    w, done = 0, weights[0]
+    wanted = unit(random) / n
+    for i in range(n):
+        while done <= wanted and w + 1 < len(weights):
+            w += 1
+            done += weights[w]
+        wanted += 1.0 / n
+        j = below(random, i + 1)  # shuffled while it is filled
+        order[i] = order[j]
+        order[j] = w
+
+
+@kernel
+def simulate(game, leaf, rows, weights, seat, observers, exploration, random, n, most, tree, used, ranges):
+    """Grow the tree by n iterations, as long as it has fewer than `most` actions."""
+    seats = num_players(game)
+    order = np.empty(n, np.int64)
+    room = new_worlds(game, 2)
+    actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
+    payoffs = np.empty(seats)
+    slots, movers = np.empty(_DEEPEST, np.int64), np.empty(_DEEPEST, np.int64)
+    _draw_order(random, weights, order, n)
+    for i in range(n):
+        now, depth, unnoticed = 0, 0, 0
+        copy_world(game, room[now], rows[order[i]])
+        mover, inside = player(game, room[now]), True
+        known = uint64(key(game, room[now], seat))
+        while inside and mover != TERMINAL and depth < _DEEPEST:
+            if mover == CHANCE:
+                action = deal(game, room[now], random, actions, odds)
+            else:
+                m = legal(game, room[now], actions)
+                node = known
+                if observers == MULTI and mover != seat:
+                    node = uint64(key(game, room[now], mover))
+                elif mover != seat:
+                    node = uint64(fold(fold(known, mover), unnoticed))
+                spread = exploration
+                if ranges[mover, 1] > ranges[mover, 0]:
+                    spread *= 0.5 * (ranges[mover, 1] - ranges[mover, 0])
+                action, slot = _select(random, tree, node, actions, m, spread, used[0] < most)
+                inside = slot >= 0
+                if slot < 0 and used[0] < most:
+                    slot = -1 - slot
+                    tree.keys[slot] = node ^ uint64(action)
+                    tree.available[slot] = 1
+                    used[0] += 1
+                if slot >= 0:
+                    slots[depth], movers[depth] = slot, mover
+                    depth += 1
+            transition(game, room[now], action, room[1 - now])
+            now = 1 - now
+            mover = player(game, room[now])
+            noticed = uint64(key(game, room[now], seat))
+            unnoticed = unnoticed + 1 if noticed == known else 0
+            known = noticed
+        evaluate(leaf, game, room[now], random, payoffs)
+        for s in range(seats):
+            ranges[s, 0], ranges[s, 1] = min(ranges[s, 0], payoffs[s]), max(ranges[s, 1], payoffs[s])
+        for d in range(depth):
+            tree.visits[slots[d]] += 1
+            tree.sums[slots[d]] += payoffs[movers[d]]
+
+
+@jitable
+def _select(random, tree, node, actions, n, spread, growing):
+    """An action and its slot; a tree that grows takes one that is not in it first, whose slot is negative."""
+    fresh, new, new_slot = 0, 0, -1
+    choice, place, best = -1, -1, 0.0
+    seen, log = -1, 0.0
+    for k in range(n):
+        slot = find(tree, node, actions[k])
+        if slot < 0:
+            fresh += 1
+            if below(random, fresh) == 0:
+                new, new_slot = k, slot
+            continue
+        tree.available[slot] += 1
+        if fresh > 0 and growing:
+            continue
+        if tree.available[slot] != seen:
+            seen = tree.available[slot]
+            log = np.log(seen)
+        score = tree.sums[slot] / tree.visits[slot] + spread * np.sqrt(log / tree.visits[slot])
+        if choice < 0 or score > best:
+            best, choice, place = score, k, slot
+    if fresh > 0 and (growing or choice < 0):
+        return actions[new], new_slot
+    return actions[choice], place

@@ -1,0 +1,336 @@
+"""Online outcome sampling [Lisy2015]: outcome sampling [Lanctot2009] from the start of the game that prefers to pass
+through where we are.
+
+A walk is one play of the game; it updates the regrets of one seat, the explorer, which takes a random action with
+probability `explore`, and the average strategies of the other. With probability `delta` a walk is targeted: while the
+target is ahead, actions of seats and of chance are drawn in proportion to
+
+    plain(action) * hope(world after it),
+
+where hope is how likely uniform play leads on from there to the target. So a targeted walk arrives, unless the current
+strategies rule that out. A world without hope (somebody has strayed) is followed by plain play. The hopes are worked
+out backwards on the layers of worlds that explain the observations (`worlds/layers.py`); where these are too many, hope
+is 1 while observations agree, and many walks stray.
+
+Estimates are unbiased whatever the hopes are. A walk through h has been drawn with probability
+
+    q(h) = plain(h) * (delta * bias(h) + 1 - delta),   bias = product of hope(chosen) / sum of plain * hope,
+
+and plain(h) contains the other seat's and chance's own probabilities, which cancel. With own(h) the explorer's draws,
+what the walk brings counts 1 / (own * (delta * bias + 1 - delta)); with bias 1 that is outcome sampling.
+
+    information_set   the target is what the seat knows: the same observations, and its turn
+    public            the target is what everybody knows
+
+States are remembered as they are met: all on the way to the target, then the first new one of each seat. A state that
+is not remembered is played at random; once each seat has met one, so are all that follow, and the rest is a playout.
+
+Departures: nothing is kept from one decision to the next, because an agent has to be restored by its observations; and
+the weights of earlier samples are not adjusted to the target, which is only for trees that are kept.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy import int64, uint64
+
+from foglight.compile import jitable, kernel
+from foglight.names import BadInput
+from foglight.policies import Uniform
+from foglight.randomness import fold, unit
+from foglight.rules import (
+    CHANCE,
+    NOTHING,
+    PUBLIC,
+    TERMINAL,
+    begin,
+    chance,
+    copy_world,
+    deal,
+    key,
+    legal,
+    max_legal,
+    new_worlds,
+    num_players,
+    observe,
+    pick,
+    player,
+    returns,
+    step,
+    transition,
+)
+from foglight.worlds.layers import Layers
+
+INFORMATION_SET, PUBLIC_STATE = range(2)
+_ANYBODY = -9  # who moves at the target does not matter
+_DEEPEST = 1024  # own decisions of a walk that are updated
+_SPARE = 16  # states that a walk may have to remember
+_FIRST_ROOM = 1 << 10
+
+
+class Target(NamedTuple):
+    """Where walks should pass through."""
+
+    viewer: int
+    mover: int
+    observations: np.ndarray  # int64[t]
+    keys: np.ndarray  # uint64[slots], a power of 2: worlds on the way; 0 where free, one slot if they are not known
+    hopes: np.ndarray  # float64[slots]
+
+
+class Memory(NamedTuple):
+    """Regrets and average strategies of the states met; at most half of the slots are used."""
+
+    keys: np.ndarray  # uint64[slots], a power of 2; 0 where free
+    begins: np.ndarray  # int64[slots]: where the actions of a state begin
+    regrets: np.ndarray  # float64[slots]
+    sums: np.ndarray  # float64[slots]
+
+
+class Walks:
+    """The walks of one decision; `nodes` bounds the actions remembered."""
+
+    def __init__(self, game: Any, seat: int, root: int, target: Target, explore: float, delta: float, nodes: int):
+        self.game, self.seat, self.root, self.target = game, seat, np.uint64(root), target
+        self.explore, self.delta, self.nodes = explore, delta, nodes
+        self.memory = _new_memory(min(_FIRST_ROOM + _SPARE * max_legal(game), nodes))
+        self.used = np.zeros(3, np.int64)  # states, actions, walks
+        self.seen = np.zeros(
+            (max_legal(game), 3)
+        )  # of each action at the root: tries, their weights, what they brought
+
+    def run(self, n: int, random: np.ndarray) -> None:
+        """n walks more, each for the other seat than the one before."""
+        last = self.used[2] + n
+        while self.used[2] < last:
+            full = 2 * len(self.memory.keys) > self.nodes
+            walk(
+                self.game, self.target, self.seat, self.root, self.explore, self.delta, random, last, full,
+                self.memory, self.used, self.seen,
+            )  # fmt: skip
+            if self.used[2] < last:
+                larger = _new_memory(2 * len(self.memory.keys))
+                _move(self.memory, larger)
+                self.memory = larger
+
+    def average(self, n: int) -> np.ndarray:
+        """The average strategy at the root, float64[n]; uniform if it was never met."""
+        slot = find(self.memory, self.root)
+        sums = self.memory.sums[self.memory.begins[slot] : self.memory.begins[slot] + n] if slot >= 0 else np.zeros(n)
+        return sums / sums.sum() if sums.sum() > 0.0 else np.full(n, 1.0 / n)
+
+
+def aim(game: Any, seat: int, observations: list[int], public: bool, limit: int) -> Target:
+    """The target of a seat that has observed this; hopes are worked out for up to `limit` worlds a layer."""
+    target = Target(seat, seat, np.array(observations, np.int64), np.zeros(1, np.uint64), np.zeros(1))
+    try:
+        layers = Layers(game, observations, seat, Uniform(), limit, seat)
+        if public:
+            shown = layers.one_history(*layers.ends[0]).observations(PUBLIC)
+            target = target._replace(viewer=PUBLIC, mover=_ANYBODY, observations=np.array(shown, np.int64))
+            if not shown:  # the start of the game: every walk passes through it
+                return target
+            layers = Layers(game, shown, PUBLIC, Uniform(), limit)
+    except BadInput:
+        return target
+    hopes = [np.zeros(len(layer.rows)) for layer in layers.layers]
+    for i, world in layers.ends:
+        hopes[i][world] = -1.0
+    slots = 1 << (2 * sum(map(len, hopes))).bit_length()
+    target = target._replace(keys=np.zeros(slots, np.uint64), hopes=np.zeros(slots))
+    for i in range(len(hopes) - 1, -1, -1):
+        hopes[i][hopes[i] < 0.0] = 1.0
+        for entry in layers.layers[i].entries:
+            gained = np.zeros(len(hopes[entry.source]))
+            np.add.at(gained, entry.parents, entry.odds * hopes[i][entry.children])
+            hopes[entry.source] += np.where(hopes[entry.source] < 0.0, 0.0, gained)
+        _note(game, layers.layers[i].rows, hopes[i], target)
+    return target
+
+
+def _new_memory(slots: int) -> Memory:
+    slots = 1 << max(4, int(slots) - 1).bit_length()
+    return Memory(np.zeros(slots, np.uint64), np.zeros(slots, np.int64), np.zeros(slots), np.zeros(slots))
+
+
+@kernel
+def _move(memory, larger):
+    for i in range(len(memory.keys)):
+        if memory.keys[i] != uint64(0):
+            slot = -1 - find(larger, memory.keys[i])
+            larger.keys[slot], larger.begins[slot] = memory.keys[i], memory.begins[i]
+        larger.regrets[i], larger.sums[i] = memory.regrets[i], memory.sums[i]
+
+
+@kernel
+def _note(game, rows, hopes, target):
+    for i in range(len(rows)):
+        code = _joint(game, rows[i])
+        slot = find(target, code)
+        if slot < 0:
+            slot = -1 - slot
+            target.keys[slot] = code
+        target.hopes[slot] += hopes[i]
+
+
+@jitable
+def _joint(game, world):
+    """What all seats know together, and who moves: enough to tell hopes apart."""
+    code = fold(uint64(0), player(game, world))
+    for seat in range(num_players(game)):
+        code = fold(code, key(game, world, seat))
+    return uint64(code)
+
+
+@jitable
+def find(table, code):
+    """The slot of a key, or -1 minus the slot where it would go."""
+    mask = uint64(len(table.keys) - 1)
+    slot = code & mask
+    while table.keys[slot] != uint64(0):
+        if table.keys[slot] == code:
+            return int64(slot)
+        slot = (slot + uint64(1)) & mask
+    return -1 - int64(slot)
+
+
+@jitable
+def _hope(game, target, before, action, after, met):
+    """How likely uniform play leads to the target, of which `met` observations have been made before this action."""
+    shown = observe(game, before, action, after, target.viewer)
+    if shown != NOTHING and (met == len(target.observations) or shown != target.observations[met]):
+        return 0.0
+    if len(target.keys) == 1:
+        return 1.0
+    slot = find(target, _joint(game, after))
+    return target.hopes[slot] if slot >= 0 else 0.0
+
+
+@kernel
+def walk(game, target, seat, root, explore, delta, random, last, full, memory, used, seen):
+    """Walks until `last` have been made; fewer if memory runs out and is not `full` for good."""
+    room, seats, most = new_worlds(game, 4), num_players(game), max_legal(game)
+    begin(game, room[3])
+    actions, plain, biased, sigma = np.empty(most, np.int64), np.empty(most), np.empty(most), np.empty(most)
+    payoffs, lost = np.empty(seats), np.empty(seats, np.bool_)
+    path = np.empty((_DEEPEST, 3), np.int64)  # of the explorer: where actions begin, how many there are, the one chosen
+    shares = np.empty(_DEEPEST)
+    while used[2] < last and (full or max(2 * used[0], used[1]) + _SPARE * most <= len(memory.keys)):
+        explorer, targeted = used[2] % seats, unit(random) < delta
+        used[2] += 1
+        now, depth, met, ahead = 0, 0, 0, True
+        own, rest, bias = 1.0, 1.0, 1.0  # rest: how likely strategies are to do what is not updated
+        at_root, root_weight = -1, 0.0
+        lost[:] = False
+        copy_world(game, room[now], room[3])
+        mover = player(game, room[now])
+        while mover != TERMINAL:
+            if met == len(target.observations) and (target.mover == _ANYBODY or mover == target.mover):
+                ahead = False
+            if not ahead and lost.all():
+                break
+            slot, n, code = -1, 0, uint64(0)
+            weight = 1.0 / (own * (delta * bias + 1.0 - delta))
+            if mover >= 0:
+                n = legal(game, room[now], actions)
+                if not lost[mover]:
+                    code = uint64(key(game, room[now], mover))
+                    slot = find(memory, code)
+                    if slot < 0:
+                        lost[mover] = not ahead
+                        slot = _remember(memory, used, code, -1 - slot, n)
+                        lost[mover] = lost[mover] or slot < 0
+                _match(memory, slot, n, sigma)
+                for k in range(n):
+                    plain[k] = explore / n + (1.0 - explore) * sigma[k] if mover == explorer else sigma[k]
+            elif ahead:
+                n = chance(game, room[now], actions, plain)
+            choice = 0
+            if ahead:
+                total = 0.0
+                for k in range(n):
+                    transition(game, room[now], actions[k], room[2])
+                    biased[k] = plain[k] * _hope(game, target, room[now], actions[k], room[2], met)
+                    total += biased[k]
+                for k in range(n):
+                    biased[k] = biased[k] / total if total > 0.0 else plain[k]
+                choice = _draw(random, biased if targeted else plain, n)
+                bias *= biased[choice] / plain[choice]
+                ahead = total > 0.0 and biased[choice] > 0.0
+                action = actions[choice]
+            elif mover == CHANCE:
+                action = deal(game, room[now], random, actions, plain)
+            else:
+                choice = _draw(random, plain, n)
+                action = actions[choice]
+            if slot >= 0 and code == root:
+                seen[choice, 0] += 1
+                if mover == explorer:
+                    at_root, root_weight = depth, weight / plain[choice]
+            if mover == explorer:
+                own *= plain[choice]
+                if slot >= 0 and depth < _DEEPEST:
+                    path[depth, 0], path[depth, 1], path[depth, 2] = memory.begins[slot], n, choice
+                    shares[depth] = sigma[choice]
+                    depth += 1
+                else:
+                    rest *= sigma[choice]
+            elif slot >= 0:
+                for k in range(n):
+                    memory.sums[memory.begins[slot] + k] += weight * sigma[k]
+            transition(game, room[now], action, room[1 - now])
+            if ahead and observe(game, room[now], action, room[1 - now], target.viewer) != NOTHING:
+                met += 1
+            now = 1 - now
+            mover = player(game, room[now])
+        while mover != TERMINAL:
+            if mover == CHANCE:
+                step(game, room[now], deal(game, room[now], random, actions, plain))
+            else:
+                step(game, room[now], pick(game, room[now], random, actions))
+            mover = player(game, room[now])
+        returns(game, room[now], payoffs)
+        value = payoffs[explorer] * rest / (own * (delta * bias + 1.0 - delta))
+        for d in range(depth - 1, -1, -1):
+            if d == at_root:
+                seen[path[d, 2], 1] += root_weight
+                seen[path[d, 2], 2] += value
+            memory.regrets[path[d, 0] + path[d, 2]] += value
+            value *= shares[d]
+            for k in range(path[d, 1]):
+                memory.regrets[path[d, 0] + k] -= value
+
+
+@jitable
+def _remember(memory, used, code, slot, n):
+    """Take a state with n actions in, if there is room: its slot, or -1."""
+    if 2 * used[0] >= len(memory.keys) or used[1] + n > len(memory.keys):
+        return -1
+    memory.keys[slot], memory.begins[slot] = code, used[1]
+    used[0] += 1
+    used[1] += n
+    return slot
+
+
+@jitable
+def _match(memory, slot, n, sigma):
+    """Behaviour in proportion to positive regrets, uniform if there are none."""
+    total = 0.0
+    for k in range(n):
+        sigma[k] = max(memory.regrets[memory.begins[slot] + k], 0.0) if slot >= 0 else 0.0
+        total += sigma[k]
+    for k in range(n):
+        sigma[k] = sigma[k] / total if total > 0.0 else 1.0 / n
+
+
+@jitable
+def _draw(random, weights, n):
+    """A number below n, in proportion to its weight; these add up to 1, and none of 0 is drawn."""
+    remaining, drawn = unit(random), 0
+    for k in range(n):
+        if weights[k] > 0.0:
+            drawn = k
+            remaining -= weights[k]
+            if remaining < 0.0:
+                break
+    return drawn
