@@ -22,7 +22,7 @@ from foglight.worlds.tracker import Worlds
 
 _STEERED, RECORDED, _CFR = range(3)
 _AUTO = 0
-_DEEPEST = 3  # what `auto` tries at most
+_DEEPEST = 4  # what `auto` tries at most
 _LEARNING = 0.3  # of the budget, before first moves are dropped
 _SUPPORTED = 0.2  # of the visits to a level must be to settled states, or `auto` does without the level
 _CFR_ITERATIONS = 1000
