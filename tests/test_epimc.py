@@ -385,3 +385,9 @@ def test_epimc_beats_random():
     """200 games of Phantom Tic-Tac-Toe; random play wins this often against itself once in 10^9."""
     result = fl.play_match("phantom_ttt", ["epimc(iterations=500)", "random"], games=200, seed=1)
     assert result.win_rate(0) > 0.75
+
+
+def test_workers_do_not_change_a_move():
+    match = {"game": "dark_hex(rows=3,cols=3)", "agents": ["epimc(iterations=300)", "pimc(iterations=100)"], "games": 6}
+    alone, together = (fl.play_match(**match, seed=3, workers=workers) for workers in (1, 2))
+    assert [record.actions for record in alone.records] == [record.actions for record in together.records]
