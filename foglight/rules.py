@@ -146,6 +146,15 @@ def formula(game: Any, observations: list[int], viewer: int) -> Any:
     return None
 
 
+@optional
+def private_features(game: Any, world: Any, seat: int) -> list[float]:
+    """What matters of what only this seat knows, as numbers; it may forget. None if the game has no opinion.
+
+    For value networks; in Python only.
+    """
+    return []
+
+
 # What a game says to people, in Python only ---------------------------------------------------------------------
 
 

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import foglight as fl
-from foglight import cli
 from foglight.rules import key
 from foglight.solve.tree import build_tree, seat_keys
 from foglight.studies import goofspiel_sizes
@@ -113,7 +112,7 @@ def test_ctrl_c_says_what_is_kept(run, monkeypatch, tmp_path, saves):
         real(game, 50, *rest, **options)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli.fl, "solve", interrupted)
+    monkeypatch.setattr(fl, "solve", interrupted)
     code, out, err = run("solve", "kuhn_poker", *(["--save", str(path)] if saves else []))
     kept = f"what was done is in {path}, but for the last seconds, and the same command goes on"
     assert (code, out) == (130, "")

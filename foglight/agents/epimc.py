@@ -24,7 +24,7 @@ _STEERED, RECORDED, _CFR = range(3)
 _AUTO = 0
 _DEEPEST = 4  # what `auto` tries at most
 _LEARNING = 0.3  # of the budget, before first moves are dropped
-_SUPPORTED = 0.2  # of the visits to a level must be to settled states, or `auto` does without the level
+_SUPPORTED = 0.05  # a level counts as reasoned on if this share of the visits is to settled states
 _CFR_ITERATIONS = 1000
 
 
@@ -67,25 +67,18 @@ class Epimc(Searcher):
                 moves, sums, counts,
             )  # fmt: skip
 
-        if depth > 1:
-            done = self.spend(begin, run, _LEARNING)
-            supported = states.settled[1:depth] >= _SUPPORTED * np.maximum(states.visited[1:depth], 1)
-            if self.depth == _AUTO:
-                depth = 1 + int(np.argmin([*supported, False]))
-            if supported[0] and done != self.budget:
-                sums[:], counts[:] = 0.0, 0
+        learning = _LEARNING if depth > 1 else 0.0
+        if learning:
+            done = self.spend(begin, run, learning)
         rounds = max(1, int(np.ceil(np.log2(k))))
         for r in range(rounds):
-            share = (1.0 - (_LEARNING if done else 0.0)) * (r + 1) / rounds + (_LEARNING if done else 0.0)
-            done += self.spend(begin, run, share, before=done)
+            done += self.spend(begin, run, learning + (1.0 - learning) * (r + 1) / rounds, before=done)
             means = np.where(counts[moves] > 0, sums[moves] / np.maximum(counts[moves], 1), -np.inf)
             moves = moves[np.argsort(-means, kind="stable")[: max(2, (len(moves) + 1) // 2)]]
         values = np.divide(sums, counts, out=np.full(k, np.nan), where=counts > 0)
-        notes = {
-            "depth": depth,
-            "states": int(states.tally[0]),
-            "settled": [round(float(share), 3) for share in states.settled / np.maximum(states.visited, 1)][1:depth],
-        }
+        settled = [round(float(share), 3) for share in states.settled / np.maximum(states.visited, 1)][1:depth]
+        reasoned = 1 + next((i for i, share in enumerate(settled) if share < _SUPPORTED), len(settled))
+        notes = {"depth": reasoned, "states": int(states.tally[0]), "settled": settled}
         best = moves[np.argmax(np.where(counts[moves] > 0, values[moves], -np.inf))]
         return done, int(best), values.tolist(), counts.tolist(), notes
 

@@ -179,6 +179,12 @@ def returns(game, world, out):
 
 
 @implements(Goofspiel)
+def private_features(game, world, seat):
+    hand = get(world, _HANDS[seat])
+    return [float(hand >> card & 1) for card in range(game.cards)]
+
+
+@implements(Goofspiel)
 def title(game):
     return "bid cards for prizes, 2 to 15 of them; bids stay hidden"
 

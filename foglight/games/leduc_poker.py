@@ -196,6 +196,11 @@ def returns(game, world, out):
 
 
 @implements(LeducPoker)
+def private_features(game, world, seat):
+    return [float(get(world, _CARDS[seat]) == 1 + card) for card in range(6)]
+
+
+@implements(LeducPoker)
 def title(game):
     return "six cards, two betting rounds, one public card"
 

@@ -9,8 +9,7 @@ fed with its own mover's payoffs. Three things keep this from going wrong.
 - A state is left to chance until it has been visited a few times for each of its actions: what rests on a handful of
   paths is noise, and maximising over noise is worse than not choosing at all. So how deep the reasoning goes depends on
   how far the paths suffice, state by state.
-- After some learning, counting begins anew: means of the first moves should not rest on how everybody played before
-  they knew how. From then on the worse half of them is dropped again and again [Karnin2013].
+- After some learning the worse half of the first moves is dropped, again and again [Karnin2013]. The others learn on.
 """
 
 from typing import NamedTuple

@@ -39,7 +39,7 @@ class Study(Protocol):
 
 def study_names() -> list[str]:
     """The names of the studies, ascending."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
 
 
 def load_study(name: str) -> Any:
