@@ -66,8 +66,8 @@ def _settle(paths, seat, least, root_sums, root_weights, visits, states, settled
         for s in range(seats):
             values[i, s] = paths.values[i, s]
     places = np.empty(n, np.int32)  # of each path: the number of its state on this level
-    sizes, movers, slots = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
-    begins, counts = np.empty(n + 1, np.int64), np.empty(n, np.int64)
+    codes, sizes, movers = np.empty(n, np.uint64), np.empty(n, np.int32), np.empty(n, np.int32)
+    begins, counts = np.empty(n + 1, np.int32), np.empty(n, np.int32)
     small = 1
     while small < 2 * n:
         small *= 2
@@ -80,10 +80,10 @@ def _settle(paths, seat, least, root_sums, root_weights, visits, states, settled
             if level < paths.lengths[i]:
                 code = paths.keys[i, level]
                 slot = int64(code & uint64(table_mask))
-                while table[slot] != 0 and paths.keys[slots[table[slot] - 1], level] != code:
+                while table[slot] != 0 and codes[table[slot] - 1] != code:
                     slot = (slot + 1) & table_mask
                 if table[slot] == 0:
-                    slots[found] = i  # a path that is in it
+                    codes[found] = code
                     sizes[found], movers[found], counts[found] = paths.sizes[i, level], paths.movers[i, level], 0
                     found += 1
                     table[slot] = found
@@ -106,6 +106,8 @@ def _settle(paths, seat, least, root_sums, root_weights, visits, states, settled
             counts[k] = choice
             if choice >= 0:
                 settled[level] += 1
+                for s in range(seats):  # from now on the mean
+                    sums[begins[k] + choice, s] /= weighed[begins[k] + choice]
         states[level] = found
         total[level] = begins[found]
         for i in range(n):
@@ -116,7 +118,7 @@ def _settle(paths, seat, least, root_sums, root_weights, visits, states, settled
                 at = begins[places[i]] + choice
                 if movers[places[i]] == seat:
                     for s in range(seats):
-                        values[i, s] = sums[at, s] / weighed[at]
+                        values[i, s] = sums[at, s]
                 elif paths.choices[i, level] == choice:
                     weights[i] *= paths.sizes[i, level]
                 else:

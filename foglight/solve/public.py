@@ -12,7 +12,8 @@ import numpy as np
 from foglight.names import BadInput
 from foglight.rules import num_players
 from foglight.solve.sequences import SequenceForm
-from foglight.solve.tree import chosen, seat_keys
+from foglight.solve.tree import seat_keys
+from foglight.worlds.expansion import chosen
 
 
 @dataclass(frozen=True)

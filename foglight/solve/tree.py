@@ -30,6 +30,7 @@ from foglight.rules import (
     step,
     transition,
 )
+from foglight.worlds.expansion import chosen
 
 GIBIBYTE = 1 << 30
 _NODE_BYTES = 45  # of a node in the arrays below, information states and payoffs not counted
@@ -190,11 +191,6 @@ def branch(game: Any, rows: Any, counts: np.ndarray, children: Any) -> tuple[np.
 
 
 ADVICE = "give more memory, take a smaller game, cut it at a depth, or search instead of solving"
-
-
-def chosen(rows: Any, which: np.ndarray) -> Any:
-    """Some of the worlds."""
-    return rows[which] if isinstance(rows, np.ndarray) else [rows[i] for i in which]
 
 
 def _check_size(game: Any, memory: float) -> None:
