@@ -201,7 +201,8 @@ def _start_numba() -> ModuleType:
         """Says what is being compiled once that takes longer than a person's patience."""
 
         def on_start(self, event: Any) -> None:
-            games = [t.instance_class for t in event.data["args"] if hasattr(t, "instance_class")]
+            played = _rules["step"].implementations if "step" in _rules else {}
+            games = [t.instance_class for t in event.data["args"] if getattr(t, "instance_class", None) in played]
             if isinstance(event.data["dispatcher"]._cache, _KernelCache):
                 what = snake_case(games[0].__name__) if games else event.data["dispatcher"].py_func.__name__.strip("_")
                 self.timer = threading.Timer(PATIENCE, print, [f"compiling {what}, once"], {"file": sys.stderr})

@@ -1,0 +1,29 @@
+"""The command line: parsing and printing only. Bad input gets one line and exit code 2."""
+
+import sys
+
+import typer
+
+from foglight.cli import measuring, playing, thinking  # noqa: F401  these add their commands
+from foglight.cli._app import app, fail
+from foglight.names import BadInput
+
+
+def main() -> None:
+    """Run the command line; whatever a person got wrong ends in one line on stderr and exit code 2."""
+    try:
+        sys.exit(app(standalone_mode=False) or 0)
+    except BadInput as error:
+        fail(str(error), 2)
+    except (KeyboardInterrupt, typer.Abort):
+        fail("stopped", 130)
+    except BrokenPipeError:  # the reader of our output, such as head, has seen enough
+        sys.stderr.close()
+        sys.exit(0)
+    except Exception as error:
+        # Typer's own complaints; depending on its version they are Click's classes or a copy of them
+        if not hasattr(error, "format_message"):
+            raise
+        if type(error).__name__ == "NoArgsIsHelpError":  # the help is on the screen
+            sys.exit(0)
+        fail(f"{error.format_message().rstrip('.')}; see foglight --help", 2)

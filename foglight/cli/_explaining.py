@@ -1,0 +1,100 @@
+"""Why an agent moved as it did, for people and for programs."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from foglight.agents import Agent
+from foglight.cli._app import out, show
+
+_ODDS = ("odds", "strategy")  # notes with a number for each action
+
+
+class Explained(Agent):
+    """Another agent, whose moves are explained at the terminal as it makes them."""
+
+    def __init__(self, agent: Agent, name: str) -> None:
+        self.agent, self.name = agent, name
+
+    def start(self, game: Any, seat: int, seed: int) -> None:
+        super().start(game, seat, seed)
+        self.agent.start(game, seat, seed)
+
+    def observe(self, observation: int) -> None:
+        super().observe(observation)
+        self.agent.observe(observation)
+
+    def read(self, information: str, choices: dict[int, tuple[str, ...]]) -> None:
+        """Before each action: what the legal ones are called."""
+        self.choices = choices
+
+    def act(self, actions: Sequence[int] | None = None) -> int:
+        action = self.agent.act(actions)
+        out.print(f"\nseat {self.seat}, {self.name}, plays {self.choices[action][0]}")
+        if hasattr(self.agent, "explain"):
+            tell(account(self.agent, self.choices))
+        else:
+            out.print("it does not say why")
+        return action
+
+
+def account(agent: Any, choices: Mapping[int, Sequence[str]]) -> dict[str, Any]:
+    """An agent's explanation of its last action as plain data; actions best first."""
+    why = agent.explain()
+    odds = next((why.notes[name] for name in _ODDS if name in why.notes), None)
+    rows = []
+    for place, action in enumerate(why.actions):
+        value = why.values[place]
+        row = {
+            "action": choices[action][0],
+            "value": None if math.isnan(value) else value,
+            "visits": why.visits[place],
+        }
+        rows.append(row if odds is None else {**row, "odds": odds[place]})
+    rows.sort(key=lambda row: (row["action"] != choices[why.action][0], row["value"] is None, -(row["value"] or 0.0)))
+    facts = {
+        "action": choices[why.action][0],
+        "actions": rows,
+        "worlds": why.worlds,
+        "exact": why.exact,
+        "iterations": why.iterations,
+        "seconds": why.seconds,
+        "notes": {name: note for name, note in why.notes.items() if name not in _ODDS},
+    }
+    if hasattr(agent, "fusion") and why.worlds:
+        fused, met = agent.fusion()
+        facts["fusion"] = {"states": fused, "of": met}
+    return facts
+
+
+def tell(facts: dict[str, Any]) -> None:
+    """The account as two tables: the actions, the one played first, and what the choice rests on."""
+    show([{column: _text(column, number) for column, number in row.items()} for row in facts["actions"]])
+    if not facts["worlds"]:
+        known = "no choice, no search" if len(facts["actions"]) == 1 else "none"
+    else:
+        kind = "all there are" if facts["exact"] else "a sample"
+        known = f"{facts['worlds']:,} world{'s' * (facts['worlds'] > 1)}, {kind}"
+    rows = {
+        "belief": known,
+        "iterations": f"{facts['iterations']:,}",
+        "time": f"{1000 * facts['seconds']:,.1f} ms",
+        **{name: _text(name, note) for name, note in facts["notes"].items()},
+    }
+    if "fusion" in facts:
+        fusion = facts["fusion"]
+        rows["strategy fusion"] = f"at {fusion['states']} of {fusion['of']} information states just below that depth"
+    out.print()
+    show([{"why": name, "": text} for name, text in rows.items()])
+
+
+def _text(name: str, value: Any) -> str:
+    if value is None:
+        return "never tried"
+    if isinstance(value, float):
+        return f"{value:+.3f}" if name == "value" else f"{value:.3f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, list):
+        return ", ".join(f"{part:,}" for part in value)
+    return str(value)

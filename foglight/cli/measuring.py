@@ -1,0 +1,123 @@
+"""Commands that measure: studies and benches."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from foglight.cli._app import Json, Seed, bar, bench, out, show, study
+from foglight.names import BadInput
+
+
+@study.command("list")
+def list_studies(json_: Json = False) -> None:
+    """List the studies."""
+    from foglight.studies import load_study, study_names
+
+    rows = [{"name": name, "what": str(load_study(name).__doc__).splitlines()[0]} for name in study_names()]
+    if json_:
+        typer.echo(json.dumps(rows, indent=2))
+    else:
+        show(rows)
+
+
+@study.command("run")
+def run_study(
+    name: Annotated[str, typer.Argument(help="As listed by foglight study list.")],
+    quick: Annotated[bool, typer.Option("--quick/--full", help="Minutes, or the published size.")] = True,
+    folder: Annotated[Path | None, typer.Option(help="Where results go; runs/NAME if not given.")] = None,
+    seed: Seed = 0,
+    json_: Json = False,
+) -> None:
+    """Run a study, or go on with it: data, a table beside the published numbers, a picture."""
+    from foglight import studies
+
+    folder = folder or Path("runs") / name
+    with bar("cells") as progress:
+        table = studies.run_study(name, folder, quick, seed, progress)
+    if json_:
+        typer.echo((folder / "data.json").read_text(encoding="utf-8"))
+    else:
+        typer.echo(f"{table}\nwritten to {folder}: data.json, table.md, picture.png")
+
+
+@bench.command()
+def rollouts(
+    seconds: Annotated[float, typer.Option(help="Time for each side and round.")] = 0.5,
+    json_: Json = False,
+) -> None:
+    """Random playouts a second, against OpenSpiel's C++."""
+    from foglight.bench import rollouts as bench_rollouts
+
+    if not 0.01 <= seconds <= 600:
+        raise BadInput(f"seconds must be from 0.01 to 600, not {seconds}")
+    rows = []
+    with bar("games") as progress:
+        for case in bench_rollouts.run(seconds):
+            rows.append(case.summary())
+            progress(len(rows), len(bench_rollouts.CASES))
+    if json_:
+        out.print_json(data=rows)
+        return
+    table = Table(title="random playouts a second, one core")
+    for column in ("game", "foglight", "OpenSpiel", "ratio"):
+        table.add_column(column, justify="left" if column == "game" else "right")
+    for row in rows:
+        table.add_row(row["game"], f"{row['foglight']:,.0f}", f"{row['openspiel']:,.0f}", f"{row['ratio']:.1f}×")
+    out.print(table)
+
+
+@bench.command()
+def beliefs(
+    section: Annotated[str, typer.Option(help="One of deals, samples, trackers, legality; or all.")] = "all",
+    seconds: Annotated[float, typer.Option(help="Time for each rate.")] = 0.5,
+    positions: Annotated[int, typer.Option(help="Random positions of each card game.")] = 50,
+    games: Annotated[int, typer.Option(help="Random games for each tracker.")] = 20,
+    samples: Annotated[int, typer.Option(help="Samples of each card game to judge by the rules.")] = 10_000,
+    seed: Seed = 0,
+    json_: Json = False,
+) -> None:
+    """What beliefs cost, beside OpenSpiel's and plain Python's; and whether they may be true."""
+    from foglight.bench import beliefs as bench_beliefs
+
+    _measure(bench_beliefs.tasks(section, seconds, positions, games, samples, seed), json_)
+
+
+@bench.command("solve")
+def bench_solve(
+    seconds: Annotated[float, typer.Option(help="Time for each side and round.")] = 0.5,
+    json_: Json = False,
+) -> None:
+    """What solving costs, beside OpenSpiel's C++ and LiteEFG; and how much memory a node takes."""
+    from foglight.bench import solve as bench_solving
+
+    _measure(bench_solving.tasks(seconds), json_)
+
+
+@bench.command("search")
+def bench_search(
+    seconds: Annotated[float, typer.Option(help="Time for each side and round.")] = 0.5,
+    json_: Json = False,
+) -> None:
+    """Searching a second, beside OpenSpiel's C++ and bare playouts."""
+    from foglight.bench import search as bench_searching
+
+    _measure([("searching, one core", lambda: list(bench_searching.run(seconds)))], json_)
+
+
+def _measure(tasks: list[tuple[str, Any]], as_json: bool) -> None:
+    """Take measurements one after the other; tables or data at the end."""
+    tables: dict[str, list[Any]] = {}
+    with bar("measurements") as progress:
+        for done, (title, measure) in enumerate(tasks):
+            progress(done, len(tasks))
+            tables.setdefault(title, []).extend(measure())
+    if as_json:
+        typer.echo(json.dumps({title: [row.summary() for row in rows] for title, rows in tables.items()}, indent=2))
+        return
+    for title, rows in tables.items():
+        out.print(f"{title}\n")
+        show([row.texts() for row in rows])
+        out.print()

@@ -1,0 +1,207 @@
+"""Commands that list and play: games, agents, play, match, tournament, export."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+import foglight as fl
+from foglight.cli._app import Json, Seed, app, bar, fail, out, show
+from foglight.names import BadInput
+
+
+@app.command()
+def games(json_: Json = False) -> None:
+    """List the games."""
+    from foglight.games import game_class
+    from foglight.names import parameter_texts
+    from foglight.rules import num_players, title
+
+    rows: list[dict[str, Any]] = []
+    for name in fl.game_names():
+        game = game_class(name)()
+        parameters = ", ".join(f"{key}={value}" for key, value in parameter_texts(type(game)).items())
+        rows.append({"name": name, "players": num_players(game), "what": title(game), "parameters": parameters})
+    try:
+        from foglight.bridges.openspiel import descriptions
+    except BadInput as error:
+        others, advice = [], str(error)
+    else:
+        others, advice = [asdict(description) for description in descriptions()], ""
+    if json_:
+        typer.echo(json.dumps(rows + others, indent=2))
+        return
+    show(rows)
+    if others:
+        out.print(f"\n{len(others)} games of OpenSpiel, interpreted; their parameters are OpenSpiel's:\n")
+        show([{"name": o["name"], "players": o["players"], "supports": _supports(o)} for o in others])
+    else:
+        out.print(f"\n{advice}")
+
+
+def _supports(game: dict[str, Any]) -> str:
+    parts = [game["information"], game["moves"], game["chance"], f"shows {game['shows']}"]
+    return ", ".join(part for part in parts if part not in ("sequential", "deterministic"))
+
+
+@app.command()
+def agents(json_: Json = False) -> None:
+    """List the agents."""
+    from foglight.agents import agent_class
+
+    rows = [{"name": name, "what": agent_class(name).__doc__} for name in fl.agent_names()]
+    if json_:
+        typer.echo(json.dumps(rows, indent=2))
+    else:
+        show(rows)
+
+
+@app.command()
+def play(
+    game: Annotated[str, typer.Argument(help="Such as 'dark_hex(rows=4,cols=4)'.")],
+    vs: Annotated[str, typer.Option(help="The agent on the other seats.")] = "random",
+    seat: Annotated[int, typer.Option(help="Your seat, counted from 0.")] = 0,
+    explain: Annotated[bool, typer.Option("--explain", help="After each move of an agent, show it, and why.")] = False,
+    seed: Seed = 0,
+) -> None:
+    """Play against an agent; you see what your seat sees."""
+    from foglight.arena.referee import play_game
+    from foglight.cli._explaining import Explained
+    from foglight.rules import num_players
+
+    loaded = fl.load_game(game)
+    if not 0 <= seat < num_players(loaded):
+        raise BadInput(f"{loaded} has seats 0 to {num_players(loaded) - 1}, not {seat}")
+    if seed < 0:
+        raise BadInput(f"seed must be at least 0, not {seed}")
+    seated = [fl.load_agent("human" if i == seat else vs) for i in range(num_players(loaded))]
+    if explain:
+        seated = [agent if i == seat else Explained(agent, vs) for i, agent in enumerate(seated)]
+    try:
+        record, state = play_game(loaded, seated, seed)
+    except EOFError:
+        out.print("\nyou left the game")
+        return
+    payoff = record.returns[seat]
+    result = "you win" if payoff > 0 else "you lose" if payoff < 0 else "nobody wins"
+    out.print(f"\nthe game is over: {result} ({payoff:+g}). What was really there:\n{state}")
+
+
+@app.command()
+def match(
+    players: Annotated[list[str], typer.Argument(metavar="AGENT...", help="One for each seat.")],
+    game: Annotated[str, typer.Option(help="Such as 'dark_hex(rows=4,cols=4)'.")],
+    games: Annotated[int, typer.Option(help="How many games; agents change seats after each.")] = 200,
+    workers: Annotated[int, typer.Option(help="Processes; the result is the same with any number.")] = 1,
+    seed: Seed = 0,
+    store: Annotated[Path | None, typer.Option(help="Keep games in this file; the same command goes on there.")] = None,
+    json_: Json = False,
+) -> None:
+    """Let agents play many games, and say how sure the result is."""
+    with _playing(store) as progress:
+        result = fl.play_match(game, players, games, seed, workers, store, progress)
+    summary = result.summary()
+    if json_:
+        out.print_json(data=summary)
+        return
+    table = Table(title=f"{result.game}, {result.games} games, seed {result.seed}", box=None, pad_edge=False)
+    for column in ("agent", "win rate", "95 % interval", "mean return", "ms a move", "longest", "overruns"):
+        table.add_column(column, justify="left" if column == "agent" else "right", overflow="fold")
+    for agent, row in enumerate(summary["agents"]):
+        low, high = row["interval"]
+        table.add_row(
+            row["agent"],
+            f"{row['win_rate']:.1%}",
+            f"{low:.1%} to {high:.1%}",
+            f"{row['mean_return']:+.3f} ± {row['standard_error']:.3f}",
+            *_times(result.timing(agent)),
+        )
+    out.print(table)
+
+
+@app.command()
+def tournament(
+    players: Annotated[list[str], typer.Argument(metavar="AGENT...", help="At least two; each meets every other.")],
+    game: Annotated[list[str], typer.Option(help="Such as 'dark_hex(rows=4,cols=4)'; may be given several times.")],
+    games: Annotated[int, typer.Option(help="How many for each pair, or table, of agents; all seats alike.")] = 200,
+    workers: Annotated[int, typer.Option(help="Processes; the result is the same with any number.")] = 1,
+    time_: Annotated[float | None, typer.Option("--time", help="Seconds a move, for all agents that take it.")] = None,
+    iterations: Annotated[int | None, typer.Option(help="Iterations a move, for all agents that take it.")] = None,
+    anchor: Annotated[str | None, typer.Option(help="The agent whose rating is 0, instead of the mean.")] = None,
+    seed: Seed = 0,
+    store: Annotated[Path | None, typer.Option(help="Keep games in this file; the same command goes on there.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Also draw crosstable and ratings into this file.")] = None,
+    json_: Json = False,
+) -> None:
+    """Let every agent meet every other, and rate them."""
+    from foglight.arena import report
+    from foglight.arena.tournament import play_tournament, with_budget
+
+    if time_ is not None and iterations is not None:
+        raise BadInput("give --time or --iterations, not both")
+    given = {"time": time_, "iterations": iterations}
+    budget = "".join(f"{key}={value}" for key, value in given.items() if value is not None)
+    if anchor is not None and anchor not in players:
+        raise BadInput(f"--anchor must be one of the agents, not {anchor!r}")
+    if plot is not None:
+        report.check_picture(plot)
+    with _playing(store) as progress:
+        result = play_tournament(game, players, games, seed, workers, store, progress, budget)
+    if anchor is not None:
+        anchor = with_budget(players, budget)[players.index(anchor)]
+    summary = result.summary(anchor)
+    if plot is not None:
+        report.draw_tournament(result, plot)
+    if json_:
+        out.print_json(data=summary)
+        return
+    title = result.games[0] if len(result.games) == 1 else f"{len(result.games)} games"
+    table = Table(title=f"{title}, {result.played} games played, seed {result.seed}", box=None, pad_edge=False)
+    for column in ("agent", "Elo", "95 % interval", "score", "ms a move", "longest", "overruns"):
+        table.add_column(column, justify="left" if column == "agent" else "right", overflow="fold")
+    for row in summary["ratings"]:
+        table.add_row(
+            row["agent"],
+            f"{row['rating']:+.0f}",
+            f"{row['low']:+.0f} to {row['high']:+.0f}",
+            f"{row['score']:g} of {row['games']:g}",
+            *_times(result.timing(row["agent"])),
+        )
+    out.print(table)
+
+
+@app.command()
+def export(
+    store: Annotated[Path, typer.Argument(help="A file that match or tournament --store wrote.")],
+    file: Annotated[Path, typer.Argument(help="Ends in .parquet or .csv.")],
+) -> None:
+    """Write the games of a store as a table, one row for each game and seat."""
+    from foglight.arena import export as arena_export
+
+    typer.echo(f"{arena_export.export(store, file)} rows written to {file}")
+
+
+@contextmanager
+def _playing(store: Path | None) -> Iterator[Any]:
+    """A bar for games; who stops them learns how to go on."""
+    try:
+        with bar("games") as progress:
+            yield progress
+    except KeyboardInterrupt:
+        kept = (
+            f"what was played is in {store}, and the same command goes on" if store else "--store FILE would keep games"
+        )
+        fail(f"stopped; {kept}", 130)
+
+
+def _times(timing: Any) -> list[str]:
+    """Mean and longest move, and overruns of the budget, for people."""
+    if timing is None:
+        return [""] * 3
+    data = timing.summary()
+    return [f"{data['mean_ms']:,.2f}", f"{data['longest_ms']:,.2f} ms", str(data["overruns"])]

@@ -1,0 +1,35 @@
+"""Figure 4 of EPIMC: leaves valued by minimax or by one random game [Arjonilla2024].
+
+Depth 3, information set search, PIMC with random games. Minimax searches each leaf to the end of the game, with all
+cards open, and remembers positions; budgets are equal in leaves, not in time.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from foglight.studies import _matches
+from foglight.studies._matches import PHANTOM_TTT, SMALL_HEX
+
+LINES = {"rollout": "epimc(depth=3,subgame=iss", "minimax": "epimc(depth=3,subgame=iss,leaf=minimax"}
+PUBLISHED = {
+    (PHANTOM_TTT, "minimax"): "worse than rollout",
+    (SMALL_HEX, "rollout"): "near 50 %",
+    (SMALL_HEX, "minimax"): "near 70 %",
+}
+RATIOS = (0.1, 1, 10, 100)
+
+
+def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
+    games = dict.fromkeys((PHANTOM_TTT, SMALL_HEX), RATIOS if quick else (*RATIOS, 1000))
+    return _matches.cells_of(games, LINES, 100 if quick else _matches.PUBLISHED_GAMES, seed)
+
+
+work = _matches.meet
+
+
+def table(results: _matches.Results) -> str:
+    return _matches.table_of(results, PUBLISHED, "PIMC has 200 iterations, in phantom_ttt 2,000.")
+
+
+def draw(results: _matches.Results, path: Path) -> None:
+    _matches.draw_panels(results, path)

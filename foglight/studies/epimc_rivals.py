@@ -1,0 +1,84 @@
+"""Figure 5 of EPIMC: all online algorithms against PIMC, by time [Arjonilla2024].
+
+Here budgets are seconds, since agents do different things in an iteration; the quick form gives all of them the same.
+Rivals have the paper's settings: IS-MCTS explores with 1, OOS aims at information states, IIMC takes 5 samples at its
+second level. Results depend on the machine, and do not follow from the seed.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from foglight.arena.intervals import wilson
+from foglight.arena.report import new_figure, save
+from foglight.studies import _matches
+from foglight.studies._matches import DARK_CHESS, DARK_HEX, PHANTOM_TTT
+
+LINES = {
+    "epimc, depth 2": "epimc(depth=2,subgame=iss",
+    "epimc, depth 3": "epimc(depth=3,subgame=iss",
+    "epimc, auto": "epimc(depth=auto",
+    "ismcts": "ismcts(exploration=1",
+    "oos": "oos(target=information_set",
+    "iimc": "iimc(samples=5",
+    "random": "random",
+}
+PUBLISHED = {
+    **{(game, "epimc, depth 3"): "best" for game in (DARK_CHESS, PHANTOM_TTT, DARK_HEX)},
+    **{(game, "epimc, depth 2"): "as ismcts, or better" for game in (DARK_CHESS, PHANTOM_TTT)},
+    **{(game, "ismcts"): "better than oos, iimc, random" for game in (DARK_CHESS, PHANTOM_TTT, DARK_HEX)},
+}
+SECONDS = 0.02  # of PIMC, for a move
+
+
+def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
+    found = {}
+    for game in (DARK_CHESS, PHANTOM_TTT, DARK_HEX):
+        for line, agent in LINES.items():
+            for ratio in (1,) if quick else (1, 10, 100):
+                budget = "" if agent == "random" else f",time={SECONDS * ratio:g})"
+                found[f"{game}, {line}, {ratio}:1"] = {
+                    "game": game,
+                    "line": line,
+                    "ratio": ratio,
+                    "agent": agent + budget,
+                    "opponent": f"pimc(time={SECONDS:g})",
+                    "games": 60 if quick else _matches.PUBLISHED_GAMES,
+                    "seed": seed,
+                }
+    return found
+
+
+work = _matches.meet
+
+
+def table(results: _matches.Results) -> str:
+    late = sum(point["overruns"][0] + point["overruns"][1] for point in results.values())
+    note = f"PIMC has {1000 * SECONDS:g} ms a move; {late} moves took more than 20 % plus 5 ms over their time."
+    return _matches.table_of(results, PUBLISHED, note)
+
+
+def draw(results: _matches.Results, path: Path) -> None:
+    if len({point["ratio"] for point in results.values()}) == 1:
+        _draw_equal(results, path)
+    else:
+        _matches.draw_panels(results, path, xlabel=f"time a move, ours : PIMC's {1000 * SECONDS:g} ms")
+
+
+def _draw_equal(results: _matches.Results, path: Path) -> None:
+    """Win rates at one budget: a panel for each game, a line for each agent."""
+    groups = _matches.grouped(results)
+    games = list(dict.fromkeys(game for game, _ in groups))
+    figure = new_figure(3.6 * len(games), 3.2)
+    panels = figure.subplots(1, len(games), sharey=True, squeeze=False)[0]
+    for axes, game in zip(panels, games, strict=True):
+        for place, line in enumerate(LINES):
+            point = groups[game, line][0]
+            rate, (low, high) = point["score"] / point["games"], wilson(point["score"], point["games"])
+            axes.errorbar(rate, place, xerr=[[rate - low], [high - rate]], fmt="o", color="C0", capsize=3)
+        axes.axvline(0.5, color="0.6", linewidth=0.8, zorder=0)
+        axes.set(xlim=(0, 1), xlabel="win rate against pimc", title=_matches.short(game))
+        axes.xaxis.set_major_formatter(lambda rate, _: f"{rate:.0%}")
+        axes.grid(axis="x", alpha=0.3)
+    panels[0].set_yticks(range(len(LINES)), list(LINES))
+    panels[0].invert_yaxis()
+    save(figure, path)

@@ -1,0 +1,36 @@
+"""Figure 3 of EPIMC: what was sampled, solved by information set search or by CFR+ [Arjonilla2024].
+
+Both record the same kind of paths, of three decisions. CFR+ takes 1000 iterations and plays its average strategy. It
+needs a tenth of a second a move where information set search needs milliseconds; budgets are equal in paths, not in
+time.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from foglight.studies import _matches
+from foglight.studies._matches import DARK_CHESS, PHANTOM_TTT, SMALL_HEX
+
+LINES = {"ISS": "epimc(depth=3,subgame=iss", "CFR+": "epimc(depth=3,subgame=cfr+"}
+PUBLISHED = {
+    (DARK_CHESS, "CFR+"): "worse than ISS",
+    (PHANTOM_TTT, "CFR+"): "worse than ISS",
+    (SMALL_HEX, "CFR+"): "better than ISS",
+}
+RATIOS = (0.1, 1, 10, 100)
+
+
+def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
+    games = dict.fromkeys((DARK_CHESS, PHANTOM_TTT, SMALL_HEX), RATIOS if quick else (*RATIOS, 1000))
+    return _matches.cells_of(games, LINES, 100 if quick else _matches.PUBLISHED_GAMES, seed)
+
+
+work = _matches.meet
+
+
+def table(results: _matches.Results) -> str:
+    return _matches.table_of(results, PUBLISHED, "PIMC has 200 iterations, in phantom_ttt 2,000.")
+
+
+def draw(results: _matches.Results, path: Path) -> None:
+    _matches.draw_panels(results, path)

@@ -1,0 +1,126 @@
+"""Figure 2 of particle value functions: linear targets, output by projection or by concatenation [Sustr2021].
+
+Targets are y = A x with n = 10, A and x normal (Section 5.3, Appendix D). The baseline learns A from whole vectors. The
+particle networks see each coordinate as one of a set, with a one-hot feature: change of basis and regression are one
+linear layer each, and there is an exact solution. With projection the loss has no local optimum; with concatenation the
+output is joined by one or two layers of ReLU (Appendix C), and learning stalls.
+
+1000 points, batches of 64, Adam at 1e-3, single precision as in the paper. No layer has a bias but those of the join.
+Long after a network has learned everything, Adam's steps may blow up what is left of the gradient, and the loss jumps
+for a while; so the lowest loss of each run stands beside the last.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+N, POINTS, BATCH, RATE = 10, 1000, 64, 1e-3
+STEPS = {True: 10_000, False: 50_000}  # by quick
+SEEDS = {True: 2, False: 10}
+EVERY = 500
+VARIANTS = ("linear", "projection", "concatenation, 1 layer", "concatenation, 2 layers")
+PUBLISHED = {
+    "linear": "0",
+    "projection": "1e-13",
+    "concatenation, 1 layer": "about 1e-3",
+    "concatenation, 2 layers": "",
+}
+
+
+def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
+    runs = range(seed, seed + SEEDS[quick])
+    return {
+        f"{variant}, {run}": {"variant": variant, "seed": run, "steps": STEPS[quick]}
+        for variant in VARIANTS
+        for run in runs
+    }
+
+
+def work(variant: str, seed: int, steps: int) -> dict[str, Any]:
+    """The loss over all points, now and then during training."""
+    import torch
+
+    from foglight.values.networks import Batch
+
+    torch.set_num_threads(1)  # matrices this small only wait for more
+    torch.manual_seed(seed)
+    matrix, points = torch.randn(N, N), torch.randn(POINTS, N)
+    targets, features = points @ matrix.T, torch.eye(N)
+    network = _network(variant)
+    optimiser = torch.optim.Adam(network.parameters(), lr=RATE)
+
+    def loss(which: Any) -> Any:
+        ranges = points[which]
+        n = len(ranges)
+        batch = Batch(
+            ranges.new_zeros(n, 0), features.expand(n, N, N), torch.arange(N).expand(n, N), ranges, torch.ones(n, N)
+        )
+        return ((network(batch) - targets[which]) ** 2).mean()
+
+    losses, everything = [], torch.arange(POINTS)
+    for step in range(steps + 1):
+        if step % EVERY == 0:
+            with torch.no_grad():
+                losses.append(float(loss(everything)))
+        optimiser.zero_grad()
+        loss(torch.randint(POINTS, (BATCH,))).backward()
+        optimiser.step()
+    return {"variant": variant, "losses": losses, "every": EVERY}
+
+
+def _network(variant: str) -> Any:
+    from torch import nn
+
+    from foglight.values.networks import Particle, Positional
+
+    network: Any
+    if variant == "linear":
+        network = Positional(0, N)
+        network.regression = nn.Linear(N, N, bias=False)
+        return network
+    network = Particle(0, N, base=N, concatenation=variant != "projection")
+    network.change_of_basis = nn.Linear(N, N, bias=False)
+    network.regression = nn.Linear(N, N, bias=False)
+    if variant != "projection":
+        layers = int(variant.split()[1])
+        parts = [part for _ in range(layers) for part in (nn.Linear(2 * N, 2 * N), nn.ReLU())]
+        network.join = nn.Sequential(*parts, nn.Linear(2 * N, 1))
+    return network
+
+
+def _curves(results: dict[str, dict[str, Any]], variant: str) -> np.ndarray:
+    return np.array([result["losses"] for result in results.values() if result["variant"] == variant])
+
+
+def table(results: dict[str, dict[str, Any]]) -> str:
+    steps = EVERY * (len(next(iter(results.values()))["losses"]) - 1)
+    lines = [
+        f"| output | loss after {steps:,} steps | least in any run | lowest on the way | published | runs |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for variant in VARIANTS:
+        curves = _curves(results, variant)
+        numbers = np.median(curves[:, -1]), curves[:, -1].min(), np.median(curves.min(1))
+        shown = " | ".join(f"{number:.1e}" for number in numbers)
+        lines.append(f"| {variant} | {shown} | {PUBLISHED[variant]} | {len(curves)} |")
+    return "\n".join(lines) + "\n"
+
+
+def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axes = figure.add_subplot()
+    for number, variant in enumerate(VARIANTS):
+        for run, losses in enumerate(_curves(results, variant)):
+            steps = EVERY * np.arange(len(losses))
+            axes.semilogy(
+                steps, np.maximum(losses, 1e-16), color=f"C{number}", alpha=0.8, label="_" * (run > 0) + variant
+            )
+    axes.set(
+        xlabel="training steps", ylabel="mean squared error", title="Linear targets, n = 10, one line for each run"
+    )
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(path, dpi=150)

@@ -1,0 +1,139 @@
+"""Figure 3 of particle value functions: trunk exploitability and loss over training [Sustr2021].
+
+A positional and a particle network learn the same data set: public belief states where random strategies leave the
+trunk, valued by 100 iterations of CFR+. Now and then the trunk is solved by 100 iterations of CFR+ with the network at
+its leaves, and the average strategy judged. In the same picture: exact values at the leaves (the oracle, 100 iterations
+in the subgames every time), which no network can be expected to beat by much, and the uniform trunk.
+
+Exploitability is the sum over both seats, as in the paper's formula (Appendix F), by 1000 iterations of CFR+, which is
+a little too high. The published figure has no numbers in the text to compare with but this: in the end the particle
+network is slightly better, though its loss is higher.
+"""
+
+import functools
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foglight.names import BadInput
+from foglight.solve.subgame import Oracle
+from foglight.solve.trunk import Trunk, TrunkJudge, solve_trunk
+
+TRUNKS = {"goofspiel(cards=5)": 4, "leduc_poker": 7}  # depth: two rounds; five transitions after the two deals
+KINDS = ("positional", "particle")
+STRATEGIES = {True: 300, False: 1000}  # by quick
+MARKS = {True: (64, 128, 256, 512, 1024, 2048, 4096), False: tuple(2**k for k in range(7, 18))}  # steps
+SEEDS = {True: 1, False: 10}
+JUDGING = 1000  # iterations of CFR+
+
+
+def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for game in TRUNKS:
+        found[f"{game}, bounds"] = {"game": game}
+        for run in range(seed, seed + SEEDS[quick]):
+            for kind in KINDS:
+                arguments = {"kind": kind, "seed": run, "strategies": STRATEGIES[quick], "marks": MARKS[quick]}
+                found[f"{game}, {kind}, {run}"] = {"game": game} | arguments
+    return found
+
+
+def work(game: str, kind: str = "", seed: int = 0, strategies: int = 0, marks: tuple[int, ...] = ()) -> dict[str, Any]:
+    trunk, judge = _judged(game)
+    if not kind:
+        exact = solve_trunk(trunk, Oracle(100), 100)
+        bounds = {"uniform": judge.exploitability({}, JUDGING), "oracle": judge.exploitability(exact, JUDGING)}
+        return {"game": game, "kind": "bounds"} | bounds
+    torch = _torch()
+    from foglight.values.evaluator import Network
+    from foglight.values.training import Settings, Training
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    training = Training(_data(game, strategies, seed), Settings(kind, seed=seed), device)
+    losses, exploitabilities = [], []
+    for mark in marks:
+        losses.append(training.advance(mark - training.steps))
+        policy = solve_trunk(trunk, Network(training.trained(), device), 100)
+        exploitabilities.append(judge.exploitability(policy, JUDGING))
+    found = {"steps": list(marks), "loss": losses, "exploitability": exploitabilities, "epochs": training.epochs}
+    return {"game": game, "kind": kind, "points": len(training.data)} | found
+
+
+def _torch() -> Any:
+    try:
+        import torch
+    except ImportError:
+        raise BadInput("value networks need PyTorch; install it with: pip install 'foglight[values]'") from None
+    torch.set_num_threads(1)  # networks this small only wait for more
+    return torch
+
+
+@functools.cache
+def _judged(game: str) -> tuple[Trunk, TrunkJudge]:
+    trunk = Trunk(game, TRUNKS[game])
+    return trunk, TrunkJudge(trunk)
+
+
+@functools.lru_cache(maxsize=1)
+def _data(game: str, strategies: int, seed: int) -> Any:
+    from foglight.values.datasets import Request
+    from foglight.values.generation import generate
+
+    with tempfile.TemporaryDirectory() as folder:
+        return generate(Request(game, TRUNKS[game], strategies, seed=seed), folder, processes=2)
+
+
+def _runs(results: dict[str, dict[str, Any]], game: str, kind: str) -> list[dict[str, Any]]:
+    return [result for result in results.values() if result["game"] == game and result["kind"] == kind]
+
+
+def table(results: dict[str, dict[str, Any]]) -> str:
+    lines = [
+        "| game | leaves | points | epochs | loss | trunk exploitability | of uniform | runs |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for game in TRUNKS:
+        (bounds,) = _runs(results, game, "bounds")
+        uniform = bounds["uniform"]
+        lines.append(f"| `{game}` | none: uniform play | | | | {uniform:.3f} | 100 % | |")
+        for kind in KINDS:
+            runs = _runs(results, game, kind)
+            last = np.array([run["exploitability"][-1] for run in runs])
+            spread = f" ± {last.std(ddof=1):.3f}" if len(runs) > 1 else ""
+            loss = np.mean([run["loss"][-1] for run in runs])
+            lines.append(
+                f"| `{game}` | {kind} | {runs[0]['points']:,} | {runs[0]['epochs']:.0f} | {loss:.1e} "
+                f"| {last.mean():.3f}{spread} | {last.mean() / uniform:.1%} | {len(runs)} |"
+            )
+        exact = bounds["oracle"]
+        lines.append(f"| `{game}` | oracle | | | | {exact:.3f} | {exact / uniform:.1%} | |")
+    return "\n".join(lines) + "\n"
+
+
+def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 7), layout="constrained")
+    for column, game in enumerate(TRUNKS):
+        (bounds,) = _runs(results, game, "bounds")
+        top, bottom = figure.add_subplot(2, 2, 1 + column), figure.add_subplot(2, 2, 3 + column)
+        for number, kind in enumerate(KINDS):
+            runs = _runs(results, game, kind)
+            for axes, what in ((top, "exploitability"), (bottom, "loss")):
+                curves = np.array([run[what] for run in runs])
+                axes.loglog(runs[0]["steps"], curves.mean(0), "o-", color=f"C{number}", label=kind)
+                if len(runs) > 1:
+                    axes.fill_between(
+                        runs[0]["steps"], curves.min(0), curves.max(0), color=f"C{number}", alpha=0.2, linewidth=0
+                    )
+        for name, style in (("uniform", ":"), ("oracle", "--")):
+            label = {"uniform": "uniform trunk", "oracle": "oracle at the leaves"}[name]
+            top.axhline(bounds[name], color="black", linestyle=style, linewidth=1, label=label)
+        top.set(title=game, ylabel="trunk exploitability, both seats")
+        bottom.set(xlabel="training steps", ylabel="mean squared error")
+        for axes in (top, bottom):
+            axes.grid(alpha=0.3)
+            axes.legend()
+    figure.savefig(path, dpi=150)

@@ -1,0 +1,160 @@
+"""Training data: random strategies in a trunk, and what the public belief states where they end are worth.
+
+At each information state of the trunk a strategy is pure with probability 0.1, fully mixed with probability 0.05, and
+otherwise random on random actions, each kept with probability a half, at least one. Probabilities are uniform on the
+simplex of what is kept. Targets are the counterfactual values after 100 iterations of CFR+ in the subgames
+[Sustr2021, Appendix F]; those below all public states of one strategy are one forest, solved at once.
+
+The paper says only that beliefs are random as in [Moravcik2017] and [Seitz2019]; the shares are the ones we took.
+"""
+
+import multiprocessing
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foglight.games import load_game
+from foglight.names import BadInput
+from foglight.solve.plans import realised
+from foglight.solve.sequences import SequenceForm
+from foglight.solve.subgame import Oracle
+from foglight.solve.trunk import Trunk
+from foglight.values.datasets import (
+    LAYOUT,
+    Dataset,
+    Request,
+    checked,
+    load_dataset,
+    read_manifest,
+    write_arrays,
+    write_manifest,
+)
+from foglight.values.features import trunk_layout
+from foglight.values.layout import normalised
+from foglight.version import __version__
+
+PURE, FULLY_MIXED = 0.1, 0.05
+Progress = Callable[[int, int], None]
+
+
+def generate(request: Request, folder: Path | str, processes: int = 1, progress: Progress | None = None) -> Dataset:
+    """Work out the shards that `folder` does not hold yet; the whole data set."""
+    request = replace(request, game=str(load_game(request.game)))
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"cannot use {folder} for a data set: {error.strerror}") from None
+    manifest = read_manifest(folder)
+    if manifest is not None and Request(**manifest["request"]) != request:
+        raise BadInput(f"{folder} holds another data set, {Request(**manifest['request'])}; give another folder")
+    made_by = {"foglight": __version__, "numpy": np.__version__}
+    if manifest is not None and manifest["made_by"] != made_by:
+        raise BadInput(f"{folder} was begun by {manifest['made_by']}, not by {made_by}; give another folder")
+    maker = Maker(request)
+    points = request.strategies * len(maker.layout.public)
+    files = {} if manifest is None else _sound(folder, manifest["files"])
+    if LAYOUT not in files:
+        files[LAYOUT] = write_arrays(folder / LAYOUT, maker.layout.arrays())
+    missing = [shard for shard in range(request.num_shards) if request.name(shard) not in files]
+    write_manifest(folder, request, files, points, made_by)
+    for shard, digest in _made(maker, folder, missing, processes):
+        files[request.name(shard)] = digest
+        write_manifest(folder, request, files, points, made_by)
+        if progress is not None:
+            progress(len(files) - 1, request.num_shards)
+    return load_dataset(folder)
+
+
+def _sound(folder: Path, files: dict[str, str]) -> dict[str, str]:
+    """Those files that are as they were written."""
+    sound = {}
+    for name, digest in files.items():
+        try:
+            checked(folder, name, files)
+        except BadInput:
+            continue
+        sound[name] = digest
+    return sound
+
+
+class Maker:
+    """Makes the shards of a data set, each from its own seed."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.trunk = Trunk(request.game, request.depth)
+        if not self.trunk.leaves:
+            raise BadInput(f"{request.game} is over before depth {request.depth}; cut it earlier")
+        self.layout = trunk_layout(self.trunk, request.recall)
+        self.oracle = Oracle(request.iterations)
+        self.oracle.start(self.trunk.public_states)
+
+    def shard(self, number: int) -> dict[str, np.ndarray]:
+        random = np.random.default_rng([self.request.seed, number])
+        first = number * self.request.per_shard
+        several = min(self.request.per_shard, self.request.strategies - first)
+        publics = np.arange(len(self.layout.public))
+        ranges, targets = [], []
+        for _ in range(several):
+            plan = realised(self.trunk.sequences, random_behaviour(self.trunk.sequences, random))
+            given = normalised(self.layout, self.layout.packed(self.trunk.leaf_ranges(plan)), publics)
+            worth = self.layout.packed(self.oracle.values(self.layout.parted(given)))
+            ranges.append(given)
+            targets.append(worth / self.layout.scales[:, None])
+        return {
+            "publics": np.tile(publics, several).astype(np.int32),
+            "ranges": np.concatenate(ranges).astype(np.float32),
+            "targets": np.concatenate(targets).astype(np.float32),
+        }
+
+    def write(self, folder: Path, number: int) -> tuple[int, str]:
+        return number, write_arrays(folder / self.request.name(number), self.shard(number))
+
+
+def random_behaviour(sequences: SequenceForm, random: np.random.Generator) -> np.ndarray:
+    """A random strategy of all seats, float64[S]."""
+    form, n = sequences.form, sequences.num_sequences
+    sizes = (form.ends - form.begins).astype(np.int64)
+    states = np.repeat(np.arange(len(sizes)), sizes)
+    which = np.repeat(form.begins, sizes) + np.arange(len(states)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    kind = random.random(len(sizes))
+    one = np.cumsum(sizes) - sizes + random.integers(sizes)  # an action that is kept, whatever happens
+    kept = random.random(len(states)) < 0.5
+    kept[kind[states] < PURE + FULLY_MIXED] = True
+    kept[kind[states] < PURE] = False
+    kept[one] |= (kind < PURE) | (np.bincount(states, kept) == 0)
+    shares = random.exponential(size=len(states)) * kept
+    behaviour = np.zeros(n)
+    behaviour[which] = shares / np.bincount(states, shares)[states]
+    return behaviour
+
+
+_maker: Maker | None = None  # of a worker
+
+
+def _made(maker: Maker, folder: Path, shards: list[int], processes: int) -> Any:
+    """Shards as they are done, with their digests."""
+    global _maker
+    if processes < 2 or len(shards) < 2:
+        yield from (maker.write(folder, shard) for shard in shards)
+        return
+    maker.oracle.values(maker.trunk.leaf_ranges(maker.trunk.sequences.start()))  # loads the kernels before forking
+    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
+    _maker = maker
+    with multiprocessing.get_context(method).Pool(processes, _begin, (maker.request,)) as pool:
+        yield from pool.imap_unordered(_work, [(folder, shard) for shard in shards])
+
+
+def _begin(request: Request) -> None:
+    global _maker
+    if _maker is None or _maker.request != request:
+        _maker = Maker(request)
+
+
+def _work(task: tuple[Path, int]) -> tuple[int, str]:
+    assert _maker is not None
+    return _maker.write(*task)

@@ -1,0 +1,190 @@
+"""Training a value network on a data set: Adam at 1e-3, batches of 64, mean squared error [Sustr2021, Appendix F].
+
+The loss is the mean over the information states that there are; padding does not count. Every epoch goes through all
+points in an order that follows from the seed and the epoch's number, so a checkpoint holds weights, the optimiser's
+state and the number of steps, and on a CPU going on from one gives the same bits as never having stopped. A finished
+network is one safetensors file: weights, the layout it was trained for, and a JSON header that says what it is.
+
+Needs torch, numpy and safetensors, and no compiler.
+"""
+
+import io
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foglight.names import BadInput
+from foglight.values.datasets import Dataset, write_whole
+from foglight.values.layout import Layout, layout_of
+from foglight.values.networks import Particle, Shape, Tables, shape_for, torch
+from foglight.version import __version__
+
+FORMAT = 1
+_LAYOUT = "layout."
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to train; equal settings on equal data give equal networks on one machine."""
+
+    kind: str = "particle"
+    seed: int = 0
+    batch: int = 64
+    rate: float = 1e-3
+    base: int | None = None
+    width: int | None = None
+
+
+class Training:
+    """A network in training: `advance` it as long as you like."""
+
+    def __init__(self, data: Dataset, settings: Settings | None = None, device: str = "cpu") -> None:
+        self.data, self.settings, self.device = data, settings or Settings(), device
+        if device.startswith("cuda") and not torch.cuda.is_available():
+            raise BadInput("there is no CUDA device here; train on cpu")
+        self.shape = shape_for(data.layout, self.settings.kind, self.settings.base, self.settings.width)
+        torch.manual_seed(self.settings.seed)
+        self.network = self.shape.build().to(device)
+        # one kernel for all parameters: several times faster for networks this small
+        self._optimiser = torch.optim.Adam(self.network.parameters(), lr=self.settings.rate, foreach=True)
+        self._tables = Tables(data.layout, device)
+        self._publics = torch.tensor(data.publics, device=device)
+        self._ranges = torch.tensor(data.ranges, device=device)
+        self._targets = torch.tensor(data.targets, device=device)
+        self._epoch, self._order = -1, torch.zeros(0, dtype=torch.int64)
+        self.steps = 0
+        self.loss = float("nan")  # mean over the batches of the last `advance`
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return -(-len(self.data) // self.settings.batch)
+
+    @property
+    def epochs(self) -> float:
+        return self.steps / self.steps_per_epoch
+
+    def advance(self, steps: int) -> float:
+        """So many steps more; the mean loss of their batches."""
+        total = torch.zeros((), device=self.device)
+        for _ in range(steps):
+            which = self._next_batch()
+            self._optimiser.zero_grad()
+            loss = self._loss(which)
+            loss.backward()
+            self._optimiser.step()
+            total += loss.detach()
+            self.steps += 1
+        self.loss = float(total) / max(steps, 1)
+        return self.loss
+
+    def whole_loss(self, most: int = 4096) -> float:
+        """The loss over the first points of the data set, by default at most 4096."""
+        with torch.no_grad():
+            return float(self._loss(torch.arange(min(most, len(self.data)), device=self.device)))
+
+    def _loss(self, which: Any) -> Any:
+        publics = self._publics[which]
+        batch = self._tables.batch(publics, self._ranges[which])
+        if isinstance(self.network, Particle) and len(self._tables.public) < len(which):
+            # fewer public states than points: every base is needed several times and made once
+            bases = self.network.bases(self._tables.public, self._tables.private)
+            found = self.network.values(batch, bases[publics])
+        else:
+            found = self.network(batch)
+        return ((found - self._targets[which]) ** 2).sum() / batch.mask.sum()
+
+    def _next_batch(self) -> Any:
+        epoch, place = divmod(self.steps, self.steps_per_epoch)
+        if epoch != self._epoch:
+            order = np.random.default_rng([self.settings.seed, epoch]).permutation(len(self.data))
+            self._epoch, self._order = epoch, torch.tensor(order, device=self.device)
+        return self._order[place * self.settings.batch : (place + 1) * self.settings.batch]
+
+    # Checkpoints ----------------------------------------------------------------------------------------------------
+
+    def _identity(self) -> str:
+        return json.dumps({"settings": asdict(self.settings), "data": self.data.digest, "version": __version__})
+
+    def save(self, path: Path | str) -> None:
+        """A checkpoint to go on from."""
+        room = io.BytesIO()
+        state = {"network": self.network.state_dict(), "optimiser": self._optimiser.state_dict()}
+        torch.save(state | {"identity": self._identity(), "steps": self.steps}, room)
+        write_whole(Path(path), room.getvalue())
+
+    def resume(self, path: Path | str) -> None:
+        """Go on from a checkpoint of the same settings and data."""
+        try:
+            state = torch.load(path, map_location=self.device, weights_only=True)
+            identity, steps = state["identity"], int(state["steps"])
+        except Exception as error:  # torch has no error of its own for what it cannot read
+            raise BadInput(f"cannot read the checkpoint {path}: {str(error).splitlines()[0]}") from None
+        if identity != self._identity():
+            raise BadInput(f"{path} is a checkpoint of other settings or other data; remove it or name another file")
+        self.network.load_state_dict(state["network"])
+        self._optimiser.load_state_dict(state["optimiser"])
+        self.steps = steps
+
+    # The finished network -------------------------------------------------------------------------------------------
+
+    def trained(self) -> "Trained":
+        """The network as it is now, with what it is for."""
+        request = self.data.request
+        about = {
+            "game": request.game,
+            "depth": request.depth,
+            "recall": request.recall,
+            "points": len(self.data),
+            "steps": self.steps,
+            "settings": asdict(self.settings),
+        }
+        return Trained(self.network, self.shape, self.data.layout, about)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A network, the layout it was trained for, and what it is."""
+
+    network: Any
+    shape: Shape
+    layout: Layout
+    about: dict[str, Any]
+
+    def save(self, path: Path | str) -> None:
+        """Write a safetensors file."""
+        from safetensors.torch import save
+
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.network.state_dict().items()}
+        for name, array in self.layout.arrays().items():
+            signed = array.view(np.int64) if array.dtype == np.uint64 else array
+            tensors[_LAYOUT + name] = torch.tensor(np.ascontiguousarray(signed))
+        header = {"format": FORMAT, "version": __version__, "shape": self.shape.data(), "about": self.about}
+        write_whole(Path(path), save(tensors, {"foglight": json.dumps(header)}))
+
+
+def load_network(path: Path | str, device: str = "cpu") -> Trained:
+    """Read a trained network."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "pt", device="cpu") as file:
+            text = (file.metadata() or {}).get("foglight")
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise BadInput(f"cannot read the network {path}: {error}") from None
+    if text is None:
+        raise BadInput(f"{path} is no value network of foglight: its header does not say what it is for")
+    header = json.loads(text)
+    if header["format"] != FORMAT:
+        raise BadInput(f"{path} has format {header['format']}; this version reads {FORMAT}")
+    arrays = {name.removeprefix(_LAYOUT): t.numpy() for name, t in tensors.items() if name.startswith(_LAYOUT)}
+    for name in ("public_keys", "keys"):
+        arrays[name] = arrays[name].view(np.uint64)
+    shape = Shape(**header["shape"])
+    network = shape.build().to(device)
+    network.load_state_dict({name: t for name, t in tensors.items() if not name.startswith(_LAYOUT)})
+    network.eval()
+    return Trained(network, shape, layout_of(arrays), header["about"])
