@@ -125,6 +125,15 @@ def test_time_is_kept_by_the_clock(monkeypatch):
     assert now[0] <= 2.0 + 0.2 * 2.0 + 0.005
 
 
+@pytest.mark.parametrize("agent", ["pimc", "epimc", "epimc(subgame=iss)", "epimc(subgame=cfr+)", "ismcts", "iimc"])
+def test_a_budget_that_is_over_at_once_still_gives_a_move(agent):
+    spec = f"{agent[:-1]},time=0.000001)" if agent.endswith(")") else f"{agent}(time=0.000001)"
+    state = fl.new_state("phantom_ttt")
+    thinker, action = asked(spec, state)
+    assert action in state.actions()
+    assert thinker.explain().iterations >= 1
+
+
 @pytest.mark.parametrize(
     ("spec", "said"),
     [

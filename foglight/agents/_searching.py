@@ -121,7 +121,7 @@ class Searcher(Agent):
                 chunk = int(self._rate * min(left, patience) * 0.9)
             else:
                 chunk = _FIRST_CHUNK
-            if left <= 0.0 or (chunk < 1 and done):
+            if (left <= 0.0 or chunk < 1) and done + before > 0:  # something is tried, however late it is
                 break
             chunk = min(max(chunk, 1), most - done)
             started = time.perf_counter()

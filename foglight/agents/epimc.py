@@ -108,7 +108,8 @@ class Epimc(Searcher):
             notes["odds"] = [round(float(share), 3) for share in odds]
         spent = time.perf_counter() - started
         if self.time:
-            self._solving = min(0.8, max(0.05, 1.25 * spent / (spent + started - begin)))
+            measured = 1.25 * spent / (spent + started - begin)
+            self._solving = min(0.6, max(0.05, 0.5 * (self._solving + measured)))
         return done, choice, solution.values.tolist(), solution.visits.tolist(), notes
 
     def fusion(self, worlds: int = 200) -> tuple[int, int]:
