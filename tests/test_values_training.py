@@ -137,6 +137,7 @@ def test_processes_and_interruptions_change_nothing(folder, tmp_path):
 def test_damaged_and_mismatched_files_are_refused(folder, tmp_path):
     for path in folder.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
+    assert len(load_dataset(tmp_path, "goofspiel(cards=4)")) == 108
     with pytest.raises(BadInput, match="is for goofspiel"):
         load_dataset(tmp_path, "leduc_poker")
     with pytest.raises(BadInput, match="holds another data set"):

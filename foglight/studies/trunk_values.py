@@ -23,8 +23,8 @@ from foglight.solve.trunk import Trunk, TrunkJudge, solve_trunk
 
 TRUNKS = {"goofspiel(cards=5)": 4, "leduc_poker": 7}  # depth: two rounds; five transitions after the two deals
 KINDS = ("positional", "particle")
-STRATEGIES = {True: 300, False: 1000}  # by quick
-MARKS = {True: (64, 128, 256, 512, 1024, 2048, 4096), False: tuple(2**k for k in range(7, 18))}  # steps
+STRATEGIES = 1000
+MARKS = {True: tuple(2**k for k in range(7, 14)), False: tuple(2**k for k in range(7, 18))}  # steps, by quick
 SEEDS = {True: 1, False: 10}
 JUDGING = 1000  # iterations of CFR+
 
@@ -35,7 +35,7 @@ def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
         found[f"{game}, bounds"] = {"game": game}
         for run in range(seed, seed + SEEDS[quick]):
             for kind in KINDS:
-                arguments = {"kind": kind, "seed": run, "strategies": STRATEGIES[quick], "marks": MARKS[quick]}
+                arguments = {"kind": kind, "seed": run, "strategies": STRATEGIES, "marks": MARKS[quick]}
                 found[f"{game}, {kind}, {run}"] = {"game": game} | arguments
     return found
 

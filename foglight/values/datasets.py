@@ -69,8 +69,11 @@ def load_dataset(folder: Path | str, game: str | None = None) -> Dataset:
     if manifest is None:
         raise BadInput(f"{folder} holds no data set: it has no {MANIFEST}")
     request = Request(**manifest["request"])
-    if game is not None and request.game != game:
-        raise BadInput(f"{folder} is for {request.game}, not for {game}")
+    if game is not None:
+        from foglight.games import load_game  # here, because training needs no game
+
+        if request.game != str(load_game(game)):
+            raise BadInput(f"{folder} is for {request.game}, not for {game}")
     missing = [name for name in map(request.name, range(request.num_shards)) if name not in manifest["files"]]
     if missing:
         raise BadInput(f"{folder} is not finished: {len(missing)} of {request.num_shards} shards are missing")

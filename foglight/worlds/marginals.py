@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.table import Table
-from rich.text import Text
 
 from foglight.names import BadInput
 from foglight.rules import contents, places
@@ -61,6 +59,8 @@ def _uncertain(odds: dict[str, float]) -> tuple[str, float]:
 
 
 def _board(belief: Marginals) -> Text:
+    from rich.text import Text
+
     text = Text()
     for first in range(0, len(belief.places), belief.columns):
         row = range(first, first + belief.columns)
@@ -76,8 +76,11 @@ def _board(belief: Marginals) -> Text:
     return text
 
 
-def _table(belief: Marginals) -> Table:
+def _table(belief: Marginals) -> Any:
     columns = sorted({what for odds in belief.odds for what in odds})
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=None, pad_edge=False)
     for column in ("", *columns):
         table.add_column(column, justify="right")
