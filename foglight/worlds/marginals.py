@@ -47,7 +47,7 @@ def marginals(game: Any, worlds: Sequence[Any], weights: Sequence[float], exact:
     return Marginals(names, columns, odds, len(worlds), exact)
 
 
-def heat(belief: Marginals) -> Text | Table:
+def heat(belief: Marginals) -> Any:
     """The belief for a terminal: a board whose cells glow where something may be hidden, or a table."""
     return _board(belief) if belief.columns else _table(belief)
 
@@ -58,7 +58,7 @@ def _uncertain(odds: dict[str, float]) -> tuple[str, float]:
     return max(things.items(), key=lambda item: item[1]) if things else (NOTHING_THERE, 0.0)
 
 
-def _board(belief: Marginals) -> Text:
+def _board(belief: Marginals) -> Any:
     from rich.text import Text
 
     text = Text()
@@ -77,10 +77,10 @@ def _board(belief: Marginals) -> Text:
 
 
 def _table(belief: Marginals) -> Any:
-    columns = sorted({what for odds in belief.odds for what in odds})
     from rich.table import Table
     from rich.text import Text
 
+    columns = sorted({what for odds in belief.odds for what in odds})
     table = Table(box=None, pad_edge=False)
     for column in ("", *columns):
         table.add_column(column, justify="right")
