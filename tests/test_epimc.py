@@ -19,7 +19,7 @@ from foglight.search.paths import first_of, new_paths, sample
 from foglight.search.sampled_form import sampled_form
 from foglight.search.steered import new_states, walk
 from foglight.solve.plans import write_gradient
-from foglight.solve.regret import average_of
+from foglight.solve.regret import FormRegrets
 from foglight.solve.solver import sequence_form
 from foglight.worlds.tracker import Tracker
 
@@ -325,7 +325,9 @@ def test_sampled_forms_are_unbiased(game):
 def test_cfr_on_many_samples_comes_close_to_equilibrium():
     game, paths = paths_of("kuhn_poker", 200_000, 8)
     form, keys = sampled_form(paths)
-    average = average_of(form, 2000)
+    solver = FormRegrets(form)
+    solver.iterate(2000)
+    average = solver.average()
     table = {int(k): average[a:b].tolist() for k, a, b in zip(keys, form.begins, form.ends, strict=True)}
     assert fl.exploitability(game, table) < 0.02
 

@@ -17,7 +17,7 @@ from foglight.search.leaves import minimax, rollout
 from foglight.search.paths import first_of, new_paths, sample
 from foglight.search.sampled_form import sampled_form
 from foglight.search.steered import new_states, walk
-from foglight.solve.regret import average_of
+from foglight.solve.regret import FormRegrets
 from foglight.worlds.tracker import Worlds
 
 _STEERED, RECORDED, _CFR = range(3)
@@ -26,6 +26,7 @@ _DEEPEST = 6  # what `auto` tries at most
 _LEARNING = 0.3  # of the budget, before first moves are dropped
 _SUPPORTED = 0.05  # a level counts as reasoned on if this share of the visits is to settled states
 _CFR_ITERATIONS = 1000
+_SAMPLING = 0.5  # of the time that is not for building the form; the rest is for CFR+
 
 
 @dataclass
@@ -93,24 +94,32 @@ class Epimc(Searcher):
             sample(self.game, self._leaf, held.rows, held.weights, random, done, done + n, paths)
             done += n
 
-        self.spend(begin, run, 1.0 - self._solving if self.time else 1.0, most=room)
+        sampling = (1.0 - self._solving) * (_SAMPLING if self.subgame == _CFR else 1.0)
+        self.spend(begin, run, sampling if self.time else 1.0, most=room)
         paths = first_of(paths, done)
         started = time.perf_counter()
         solution = search(paths, self.seat, self.least if self.depth == _AUTO else 0.0)
         notes: dict[str, Any] = {"depth": depth, "states": solution.states.tolist()}
         choice = int(np.nanargmax(solution.values))
-        if self.subgame == _CFR:
-            form, keys = sampled_form(paths)
-            average = average_of(form, _CFR_ITERATIONS)
-            root = int(np.flatnonzero(keys == paths.keys[0, 0])[0])
+        form, keys = sampled_form(paths) if self.subgame == _CFR else (None, None)
+        now = time.perf_counter()
+        if self.time:
+            measured = 1.5 * (now - started) / (now - begin)
+            self._solving = min(0.8, max(0.1, measured, 0.5 * (self._solving + measured)))
+        if form is not None:
+            solver = FormRegrets(form)
+            while solver.iterations < _CFR_ITERATIONS and not self._late(begin, solver.iterations, now):
+                solver.iterate(1 if self.time else _CFR_ITERATIONS)
+            average, root = solver.average(), int(np.flatnonzero(keys == paths.keys[0, 0])[0])
             odds = average[form.begins[root] : form.ends[root]]
             choice = int(weighted(random, odds, len(odds)))
-            notes["odds"] = [round(float(share), 3) for share in odds]
-        spent = time.perf_counter() - started
-        if self.time:
-            measured = 1.25 * spent / (spent + started - begin)
-            self._solving = min(0.6, max(0.05, 0.5 * (self._solving + measured)))
+            notes |= {"odds": [round(float(share), 3) for share in odds], "cfr iterations": solver.iterations}
         return done, choice, solution.values.tolist(), solution.visits.tolist(), notes
+
+    def _late(self, begin: float, iterations: int, started: float) -> bool:
+        """Whether one more iteration of CFR+ might take longer than there is time."""
+        now = time.perf_counter()
+        return bool(self.time and iterations and now + (now - started) / iterations > begin + self.time)
 
     def fusion(self, worlds: int = 200) -> tuple[int, int]:
         """Strategy fusion just below the depth of the last decision: at how many information states, of how many met.

@@ -24,15 +24,27 @@ METHODS = ("cfr", "cfr+", "dcfr", "pcfr+")
 _CFR, _CFR_PLUS, _DISCOUNTED, _PREDICTIVE = range(4)
 
 
-def average_of(form: Form, iterations: int, method: str = "cfr+") -> np.ndarray:
-    """The average behaviour after some iterations on a form whose roots are the first sequence of each seat."""
-    n = int(form.sequence_begins[-1])
-    regrets, sums, plan = np.zeros(n), np.zeros(n), np.zeros(n)
-    behaviour = normalised(form, sums)
-    plan[form.sequence_begins[:-1]] = 1.0
-    for_all(form, behaviour, plan)
-    _iterate(form, METHODS.index(method), 0, iterations, regrets, sums, behaviour, plan, np.zeros(n))
-    return normalised(form, sums)
+class FormRegrets:
+    """The same on a bare form, whose roots are the first sequence of each seat."""
+
+    def __init__(self, form: Form, method: str = "cfr+") -> None:
+        n = int(form.sequence_begins[-1])
+        self.form, self.method, self.iterations = form, METHODS.index(method), 0
+        self.regrets, self.sums, self.plan, self._gradient = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
+        self.behaviour = normalised(form, self.sums)
+        self.plan[form.sequence_begins[:-1]] = 1.0
+        for_all(form, self.behaviour, self.plan)
+
+    def iterate(self, n: int) -> None:
+        _iterate(
+            self.form, self.method, self.iterations, n,
+            self.regrets, self.sums, self.behaviour, self.plan, self._gradient,
+        )  # fmt: skip
+        self.iterations += n
+
+    def average(self) -> np.ndarray:
+        """The average behaviour, float64[S]."""
+        return normalised(self.form, self.sums)
 
 
 class Regrets:
