@@ -22,7 +22,7 @@ from foglight.worlds.tracker import Worlds
 
 _STEERED, RECORDED, _CFR = range(3)
 _AUTO = 0
-_DEEPEST = 6  # what `auto` tries at most
+_DEEPEST = 4  # what `auto` tries at most
 _LEARNING = 0.3  # of the budget, before first moves are dropped
 _SUPPORTED = 0.05  # a level counts as reasoned on if this share of the visits is to settled states
 _CFR_ITERATIONS = 1000
