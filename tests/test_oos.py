@@ -12,7 +12,8 @@ from foglight.arena.referee import play_game
 from foglight.names import BadInput
 from foglight.randomness import generator
 from foglight.rules import key
-from foglight.search.oos import Walks, aim, find
+from foglight.search.oos import Walks, aim
+from foglight.search.tables import find
 
 SIGMAS = 5.0  # a normal variable is further from its mean once in 1.7 million draws
 

@@ -1,7 +1,7 @@
 """Commands that list and play: games, agents, play, match, tournament, export."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +12,7 @@ from rich.table import Table
 
 import foglight as fl
 from foglight.cli._app import Json, Seed, app, bar, fail, out, show
-from foglight.names import BadInput
+from foglight.names import BadInput, parse_spec
 
 
 @app.command()
@@ -110,7 +110,8 @@ def match(
         out.print_json(data=summary)
         return
     table = Table(title=f"{result.game}, {result.games} games, seed {result.seed}", box=None, pad_edge=False)
-    for column in ("agent", "win rate", "95 % interval", "mean return", "ms a move", "longest", "overruns"):
+    timed = _timed(result.agents)
+    for column in ("agent", "win rate", "95 % interval", "mean return", *(_TIMES if timed else ())):
         table.add_column(column, justify="left" if column == "agent" else "right", overflow="fold")
     for agent, row in enumerate(summary["agents"]):
         low, high = row["interval"]
@@ -119,7 +120,7 @@ def match(
             f"{row['win_rate']:.1%}",
             f"{low:.1%} to {high:.1%}",
             f"{row['mean_return']:+.3f} ± {row['standard_error']:.3f}",
-            *_times(result.timing(agent)),
+            *(_times(result.timing(agent)) if timed else ()),
         )
     out.print(table)
 
@@ -162,7 +163,8 @@ def tournament(
         return
     title = result.games[0] if len(result.games) == 1 else f"{len(result.games)} games"
     table = Table(title=f"{title}, {result.played} games played, seed {result.seed}", box=None, pad_edge=False)
-    for column in ("agent", "Elo", "95 % interval", "score", "ms a move", "longest", "overruns"):
+    timed = _timed(row["agent"] for row in summary["ratings"])
+    for column in ("agent", "Elo", "95 % interval", "score", *(_TIMES if timed else ())):
         table.add_column(column, justify="left" if column == "agent" else "right", overflow="fold")
     for row in summary["ratings"]:
         table.add_row(
@@ -170,7 +172,7 @@ def tournament(
             f"{row['rating']:+.0f}",
             f"{row['low']:+.0f} to {row['high']:+.0f}",
             f"{row['score']:g} of {row['games']:g}",
-            *_times(result.timing(row["agent"])),
+            *(_times(result.timing(row["agent"])) if timed else ()),
         )
     out.print(table)
 
@@ -197,6 +199,14 @@ def _playing(store: Path | None) -> Iterator[Any]:
             f"what was played is in {store}, and the same command goes on" if store else "--store FILE would keep games"
         )
         fail(f"stopped; {kept}", 130)
+
+
+_TIMES = ("ms a move", "longest", "overruns")
+
+
+def _timed(agents: Iterable[str]) -> bool:
+    """Whether somebody plays by the clock: else kernels are not warmed up, and times would be those of compiling."""
+    return any("time" in dict(parse_spec(agent).arguments) for agent in agents)
 
 
 def _times(timing: Any) -> list[str]:

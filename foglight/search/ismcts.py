@@ -21,7 +21,7 @@ observer the paper lets chance pick among them; here the mover chooses, and what
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy import int64, uint64
+from numpy import uint64
 
 from foglight.compile import jitable, kernel
 from foglight.randomness import below, fold, unit
@@ -39,6 +39,7 @@ from foglight.rules import (
     transition,
 )
 from foglight.search.leaves import evaluate
+from foglight.search.tables import find
 
 SINGLE, MULTI = range(2)
 _DEEPEST = 1024  # actions of one descent that are remembered; a leaf evaluation stands for the rest
@@ -80,7 +81,7 @@ class Growth:
     def root(self, row: Any, actions: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """What each action at the root is worth, nan if it was not tried, and how often it was."""
         node = int(key(self.game, row, self.seat))
-        slots = [int(find(self.tree, node, action)) for action in actions]
+        slots = [int(find_action(self.tree, node, action)) for action in actions]
         visits = np.array([self.tree.visits[slot] if slot >= 0 else 0 for slot in slots], np.int64)
         sums = np.array([self.tree.sums[slot] if slot >= 0 else 0.0 for slot in slots])
         return np.divide(sums, visits, out=np.full(len(actions), np.nan), where=visits > 0), visits
@@ -101,23 +102,16 @@ def _new_tree(slots: int) -> Tree:
 
 
 @jitable
-def find(tree, node, action):
+def find_action(tree, node, action):
     """The slot of an action at a node, or -1 minus the slot where it would go."""
-    code = uint64(node) ^ uint64(action)
-    mask = uint64(len(tree.keys) - 1)
-    slot = code & mask
-    while tree.keys[slot] != uint64(0):
-        if tree.keys[slot] == code:
-            return int64(slot)
-        slot = (slot + uint64(1)) & mask
-    return -1 - int64(slot)
+    return find(tree, uint64(node) ^ uint64(action))
 
 
 @kernel
 def _move(tree, larger):
     for i in range(len(tree.keys)):
         if tree.keys[i] != uint64(0):
-            slot = -1 - find(larger, tree.keys[i], 0)
+            slot = -1 - find(larger, tree.keys[i])
             larger.keys[slot], larger.visits[slot] = tree.keys[i], tree.visits[i]
             larger.available[slot], larger.sums[slot] = tree.available[i], tree.sums[i]
 
@@ -196,7 +190,7 @@ def _select(random, tree, node, actions, n, spread, growing):
     choice, place, best = -1, -1, 0.0
     seen, log = -1, 0.0
     for k in range(n):
-        slot = find(tree, node, actions[k])
+        slot = find_action(tree, node, actions[k])
         if slot < 0:
             fresh += 1
             if below(random, fresh) == 0:

@@ -32,7 +32,7 @@ the weights of earlier samples are not adjusted to the target, which is only for
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy import int64, uint64
+from numpy import uint64
 
 from foglight.compile import jitable, kernel
 from foglight.names import BadInput
@@ -59,6 +59,7 @@ from foglight.rules import (
     step,
     transition,
 )
+from foglight.search.tables import find
 from foglight.worlds.layers import Layers
 
 INFORMATION_SET, PUBLIC_STATE = range(2)
@@ -180,18 +181,6 @@ def _joint(game, world):
     for seat in range(num_players(game)):
         code = fold(code, key(game, world, seat))
     return uint64(code)
-
-
-@jitable
-def find(table, code):
-    """The slot of a key, or -1 minus the slot where it would go."""
-    mask = uint64(len(table.keys) - 1)
-    slot = code & mask
-    while table.keys[slot] != uint64(0):
-        if table.keys[slot] == code:
-            return int64(slot)
-        slot = (slot + uint64(1)) & mask
-    return -1 - int64(slot)
 
 
 @jitable
