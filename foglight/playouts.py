@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from foglight.compile import kernel
+from foglight.compile import jitable, kernel
 from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.randomness import generator
@@ -46,16 +46,24 @@ def _playouts(game, origin, games, random, totals):
     steps = 0
     for _ in range(games):
         copy_world(game, world, origin)
-        mover = player(game, world)
-        while mover != TERMINAL:
-            if mover == CHANCE:
-                action = deal(game, world, random, actions, odds)
-            else:
-                action = pick(game, world, random, actions)
-            step(game, world, action)
-            steps += 1
-            mover = player(game, world)
+        steps += play_out(game, world, random, actions, odds)
         returns(game, world, payoffs)
         for seat in range(len(totals)):
             totals[seat] += payoffs[seat]
+    return steps
+
+
+@jitable
+def play_out(game, world, random, actions, odds):
+    """Play a world to its end at random, in place; how many actions that took."""
+    steps = 0
+    mover = player(game, world)
+    while mover != TERMINAL:
+        if mover == CHANCE:
+            action = deal(game, world, random, actions, odds)
+        else:
+            action = pick(game, world, random, actions)
+        step(game, world, action)
+        steps += 1
+        mover = player(game, world)
     return steps

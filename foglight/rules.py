@@ -146,13 +146,22 @@ def formula(game: Any, observations: list[int], viewer: int) -> Any:
     return None
 
 
-@optional
-def private_features(game: Any, world: Any, seat: int) -> list[float]:
-    """What matters of what only this seat knows, as numbers; it may forget. None if the game has no opinion.
+MOST_FEATURES = 96
 
-    For value networks; in Python only.
+
+@optional
+def public_features(game: Any, world: Any, out: Any) -> int:
+    """Write what matters of what everybody knows into `out`, room for MOST_FEATURES numbers; how many. 0: no opinion.
+
+    The same for all worlds of a public state, and as many in all of them. For value networks.
     """
-    return []
+    return 0
+
+
+@optional
+def private_features(game: Any, world: Any, seat: int, out: Any) -> int:
+    """The same for what only this seat knows; it may forget."""
+    return 0
 
 
 # What a game says to people, in Python only ---------------------------------------------------------------------

@@ -29,7 +29,7 @@ def network_of(layout, kind, seed=1):
 
 
 def reordered(batch, order):
-    return Batch(batch.public, *(part[:, order] for part in batch[1:]))
+    return Batch(batch.public, *(part[:, order] for part in batch[1:-1]), batch.shared[:, order][:, :, order])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -42,9 +42,15 @@ def test_values_follow_their_information_states_in_any_order(layout, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_padding_changes_nothing(layout, kind):
     network, batch = network_of(layout, kind), some_batch(layout, [2])
-    wider = Batch(batch.public, *(torch.cat([part, part[:, :3]], 1) for part in batch[1:]))
-    wider = wider._replace(mask=torch.cat([batch.mask, torch.zeros(1, 3, dtype=torch.float64)], 1))
-    found, width = network(wider), batch.ranges.shape[1]
+    width = batch.ranges.shape[1]
+    wider = Batch(
+        batch.public,
+        torch.cat([batch.private, batch.private[:, :3]], 1),
+        torch.cat([batch.places, batch.places[:, :3]], 1),
+        *(torch.cat([part, torch.zeros(1, 3, dtype=torch.float64)], 1) for part in batch[3:-1]),
+        torch.nn.functional.pad(batch.shared, (0, 3, 0, 3)),
+    )
+    found = network(wider)
     assert torch.allclose(found[:, :width], network(batch), atol=1e-13)
     assert (found[:, width:] == 0).all()
 
@@ -55,8 +61,17 @@ def test_a_sparse_belief_is_a_full_one_with_zeros(layout, kind):
     kept = torch.arange(0, batch.ranges.shape[1], 2)
     ranges = torch.zeros_like(batch.ranges)
     ranges[:, kept] = batch.ranges[:, kept]
-    full = network(batch._replace(ranges=ranges))
+    sparse = Tables(layout, dtype=torch.float64).batch(torch.tensor([1]), ranges)
+    full, batch = network(sparse), batch._replace(mass=sparse.mass)
     assert torch.allclose(network(reordered(batch, kept)), full[:, kept], atol=1e-13)
+
+
+def test_what_one_seat_wins_the_other_loses_if_histories_are_valued(layout):
+    network, batch = network_of(layout, "histories"), some_batch(layout, [0, 4, 8])
+    won = (network(batch) * batch.ranges * (batch.signs == 1)).sum(1)
+    lost = (network(batch) * batch.ranges * (batch.signs == -1)).sum(1)
+    assert won.abs().min() > 1e-6
+    assert torch.allclose(won, -lost, atol=1e-13)
 
 
 def test_beliefs_of_different_sizes_share_a_batch(layout):

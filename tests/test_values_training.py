@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="value networks need PyTorch, the extra foglight[values]")
-pytest.importorskip("safetensors", reason="trained networks are safetensors files, the extra foglight[values]")
+
 
 from foglight.names import BadInput  # noqa: E402
 from foglight.solve.plans import realised  # noqa: E402
 from foglight.solve.subgame import Oracle  # noqa: E402
 from foglight.solve.trunk import Trunk, TrunkJudge, solve_trunk  # noqa: E402
-from foglight.values.datasets import Request, load_dataset  # noqa: E402
+from foglight.values.datasets import FORMAT, Request, load_dataset  # noqa: E402
 from foglight.values.evaluator import Network  # noqa: E402
 from foglight.values.features import trunk_layout  # noqa: E402
-from foglight.values.generation import FULLY_MIXED, PURE, Maker, generate, random_behaviour  # noqa: E402
+from foglight.values.generation import FULLY_MIXED, KEPT, PURE, Maker, generate, random_behaviour  # noqa: E402
 from foglight.values.layout import normalised, units  # noqa: E402
 from foglight.values.training import Settings, Training, load_network  # noqa: E402
 
@@ -70,8 +70,8 @@ def test_private_features_do_not_repeat_what_is_public():
 
 def test_imperfect_recall_forgets_the_order_of_bids():
     layout = trunk_layout(Trunk("goofspiel(cards=5)", 4), "imperfect")
-    assert layout.private.shape[2] == 5 + 2
-    assert (layout.private[layout.mask][:, :5].sum(1) == 3).all()  # cards left
+    assert layout.private.shape[2] == 5 + 5 + 2  # cards left, the card bid, the seat
+    assert (layout.private[layout.mask][:, :10].sum(1) == 3).all()
     assert len(np.unique(layout.private[0][layout.mask[0]], axis=0)) < layout.mask[0].sum()
     hands = trunk_layout(Trunk("leduc_poker", 7), "imperfect").private
     assert hands.shape[2] == 6 + 2
@@ -79,7 +79,7 @@ def test_imperfect_recall_forgets_the_order_of_bids():
 
 def test_a_game_without_imperfect_features_says_so():
     with pytest.raises(BadInput, match="offers no imperfect-recall features"):
-        trunk_layout(Trunk("liars_dice(dice=1,sides=3)", 4), "imperfect")
+        trunk_layout(Trunk("battleship(width=2,height=2,ships=[1])", 3), "imperfect")
 
 
 # Data sets
@@ -93,8 +93,10 @@ def test_random_strategies_are_pure_mixed_and_between():
         behaviour = random_behaviour(sequences, random)
         assert np.allclose(np.add.reduceat(behaviour[form.begins[0] : form.ends[0]], [0]), 1)
         support.append(np.count_nonzero(behaviour[form.begins[0] : form.ends[0]]))
-    # five actions, each kept with probability 1/2: 5 of 32 keep one, 1 none and then one, 1 all; 0.85 of the time
-    pure, full = PURE + 0.85 * 6 / 32, FULLY_MIXED + 0.85 / 32
+    # five actions, each kept with probability p, uniform between 0.4 and 1, 0.85 of the time; where none is, one is
+    p = np.linspace(*KEPT, 10_001)
+    pure = PURE + 0.85 * np.mean(5 * p * (1 - p) ** 4 + (1 - p) ** 5)
+    full = FULLY_MIXED + 0.85 * np.mean(p**5)
     # 200 draws: the bounds are five standard errors away
     assert abs(np.mean(np.array(support) == 1) - pure) < 5 * np.sqrt(pure / 200)
     assert abs(np.mean(np.array(support) == 5) - full) < 5 * np.sqrt(full / 200)
@@ -153,7 +155,7 @@ def test_damaged_and_mismatched_files_are_refused(folder, tmp_path):
     shard.unlink()
     with pytest.raises(BadInput, match="cannot read"):
         load_dataset(tmp_path)
-    (tmp_path / "manifest.json").write_text(json.dumps({"format": 1}))
+    (tmp_path / "manifest.json").write_text(json.dumps({"format": FORMAT}))
     with pytest.raises(BadInput, match=r"cannot read .*manifest.json"):
         load_dataset(tmp_path)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from foglight.agents._searching import Searcher
-from foglight.names import Between, OneOf, Word
+from foglight.names import BadInput, Between, OneOf, Spec, Word
 from foglight.randomness import weighted
 from foglight.rules import max_legal, num_players
 from foglight.search.fusion import count_fusion
@@ -29,13 +29,36 @@ _CFR_ITERATIONS = 1000
 _SAMPLING = 0.5  # of the time that is not for building the form; the rest is for CFR+
 
 
+@dataclass(frozen=True)
+class Leaf:
+    """What values a leaf: one of two words, or a network's file."""
+
+    def __str__(self) -> str:
+        return "rollout, minimax or value(FILE)"
+
+    def check(self, kind: type, value: Any) -> Any:
+        if value in ("rollout", "minimax"):
+            return value
+        if isinstance(value, Spec) and value.name == "value" and len(value.arguments) == 1:
+            return str(value.arguments[0][1])
+        raise BadInput(f"must be {self}, not {value}")
+
+
+def _leaf_for(game: Any, leaf: str) -> Any:
+    if leaf in ("rollout", "minimax"):
+        return rollout(game) if leaf == "rollout" else minimax(game)
+    from foglight.search.learned import learned
+
+    return learned(game, leaf)
+
+
 @dataclass
 class Epimc(Searcher):
     """reasons on information states down to `depth`, then on open worlds"""
 
     depth: Annotated[int, Word("auto", _AUTO), Between(0, 12)] = _AUTO
     subgame: Annotated[int, OneOf("steered", "iss", "cfr+")] = _STEERED
-    leaf: Annotated[int, OneOf("rollout", "minimax")] = 0
+    leaf: Annotated[Any, Leaf()] = "rollout"
     least: Annotated[float, Between(0, 1000)] = 1.0
     explore: Annotated[float, Between(0, 10)] = 1.0
     memory: Annotated[int, Between(1000, 10**8)] = 1_000_000
@@ -46,7 +69,7 @@ class Epimc(Searcher):
 
     def start(self, game: Any, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
-        self._leaf: Any = minimax(self.game) if self.leaf else rollout(self.game)
+        self._leaf: Any = _leaf_for(self.game, self.leaf)
         self._held: Worlds | None = None
 
     def search(self, held: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:

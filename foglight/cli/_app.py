@@ -49,8 +49,11 @@ def bar(noun: str) -> Iterator[Any]:
     with Progress(*columns, console=err, auto_refresh=False, disable=not err.is_terminal) as bar:
         task = bar.add_task(noun, total=None)
 
-        def update(done: int, total: int, exploitability: float | None = None) -> None:
-            text = noun if exploitability is None else f"{noun}, exploitability {exploitability:.2e}"
+        def update(
+            done: int, total: int, exploitability: float | None = None, loss: float | None = None, now: str = noun
+        ) -> None:
+            text = now if loss is None else f"{now}, loss {loss:.2e}"
+            text += "" if exploitability is None else f", exploitability {exploitability:.2e}"
             bar.update(task, completed=done, total=total, description=text, refresh=True)
 
         yield update

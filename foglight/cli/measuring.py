@@ -107,6 +107,28 @@ def bench_search(
     _measure([("searching, one core", lambda: list(bench_searching.run(seconds)))], json_)
 
 
+@bench.command("values")
+def bench_values(
+    section: Annotated[str, typer.Option(help="One of data, batch, tensors; or all.")] = "all",
+    strategies: Annotated[int, typer.Option(help="Random strategies of the data set; each gives 9 points.")] = 1000,
+    beliefs: Annotated[int, typer.Option(help="Belief states solved at once.")] = 256,
+    export: Annotated[
+        Path | None, typer.Option(help="Write belief states for python -m foglight.values.tensor_cfr, and stop.")
+    ] = None,
+    seed: Seed = 0,
+    json_: Json = False,
+) -> None:
+    """What training data cost, and belief states solved side by side, or on tensors, beside one by one."""
+    from foglight.bench import values as bench_valuing
+
+    tasks = bench_valuing.tasks(section, seed, strategies, beliefs)
+    if export is not None:
+        bench_valuing.export(export, seed, beliefs)
+        typer.echo(f"written to {export}; next: python -m foglight.values.tensor_cfr {export} --device cuda")
+        return
+    _measure(tasks, json_)
+
+
 def _measure(tasks: list[tuple[str, Any]], as_json: bool) -> None:
     """Take measurements one after the other; tables or data at the end."""
     tables: dict[str, list[Any]] = {}

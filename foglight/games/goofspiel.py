@@ -179,9 +179,28 @@ def returns(game, world, out):
 
 
 @implements(Goofspiel)
-def private_features(game, world, seat):
+def public_features(game, world, out):
+    # the prize, prizes to come, whether seat 0 has bid, and by how much it leads: of all points, of those to come
+    lead, left = get(world, _POINTS[0]) - get(world, _POINTS[1]), get(world, _PRIZE)
+    for card in range(game.cards):
+        out[card] = get(world, _PRIZE) == card + 1
+        to_come = get(world, _DECK) >> card & 1
+        out[game.cards + card] = to_come
+        left += to_come * (card + 1)
+    out[2 * game.cards] = get(world, _BID) != 0
+    out[2 * game.cards + 1] = 2.0 * lead / (game.cards * (game.cards + 1))
+    out[2 * game.cards + 2] = min(max(lead / max(left, 1), -1.5), 1.5)
+    return 2 * game.cards + 3
+
+
+@implements(Goofspiel)
+def private_features(game, world, seat, out):
+    # the cards left, and the card bid
     hand = get(world, _HANDS[seat])
-    return [float(hand >> card & 1) for card in range(game.cards)]
+    for card in range(game.cards):
+        out[card] = hand >> card & 1
+        out[game.cards + card] = seat == 0 and get(world, _BID) == card + 1
+    return 2 * game.cards
 
 
 @implements(Goofspiel)

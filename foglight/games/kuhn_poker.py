@@ -107,6 +107,22 @@ def returns(game, world, out):
 
 
 @implements(KuhnPoker)
+def public_features(game, world, out):
+    # how many actions were taken, and which of them are bets
+    for i in range(3):
+        out[i] = get(world, _TAKEN) > i
+        out[3 + i] = _action(world, i)
+    return 6
+
+
+@implements(KuhnPoker)
+def private_features(game, world, seat, out):
+    for card in range(3):
+        out[card] = get(world, _CARDS[seat]) == 1 + card
+    return 3
+
+
+@implements(KuhnPoker)
 def title(game):
     return "the smallest poker: three cards, one bet"
 

@@ -196,8 +196,21 @@ def returns(game, world, out):
 
 
 @implements(LeducPoker)
-def private_features(game, world, seat):
-    return [float(get(world, _CARDS[seat]) == 1 + card) for card in range(6)]
+def public_features(game, world, out):
+    # the public card, the stakes, the round, who moves, raises and calls of the round
+    for card in range(6):
+        out[card] = get(world, _PUBLIC_CARD) == 1 + card
+    out[6], out[7] = get(world, _STAKES[0]) / 13, get(world, _STAKES[1]) / 13
+    out[8], out[9] = get(world, _ROUND), get(world, _MOVER)
+    out[10], out[11] = get(world, _RAISES) / 2, get(world, _CALLS) / 2
+    return 12
+
+
+@implements(LeducPoker)
+def private_features(game, world, seat, out):
+    for card in range(6):
+        out[card] = get(world, _CARDS[seat]) == 1 + card
+    return 6
 
 
 @implements(LeducPoker)

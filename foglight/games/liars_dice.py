@@ -138,6 +138,30 @@ def returns(game, world, out):
 
 
 @implements(LiarsDice)
+def public_features(game, world, out):
+    # the last bid: how many dice and which face; and who moves
+    bid = get(world, _BID)
+    for i in range(2 * game.dice):
+        out[i] = bid > i * game.sides
+    for face in range(game.sides):
+        out[2 * game.dice + face] = bid > 0 and (bid - 1) % game.sides == face
+    out[2 * game.dice + game.sides] = get(world, _MOVER)
+    return 2 * game.dice + game.sides + 1
+
+
+@implements(LiarsDice)
+def private_features(game, world, seat, out):
+    # how many dice show each face
+    for face in range(game.sides):
+        out[face] = 0.0
+    for i in range(game.dice):
+        face = _die(world, seat * game.dice + i)
+        if face > 0:
+            out[face - 1] += 1.0 / game.dice
+    return game.sides
+
+
+@implements(LiarsDice)
 def title(game):
     return "bid on all dice, see only your own"
 

@@ -16,6 +16,10 @@ from foglight.solve.tree import seat_keys
 from foglight.worlds.expansion import chosen
 
 
+class Unnoticed(BadInput):
+    """A tree cannot be cut where the public does not notice that time passes."""
+
+
 @dataclass(frozen=True)
 class PublicState:
     """All histories of a public state at which a subgame may begin."""
@@ -53,7 +57,7 @@ def leaves(sequences: SequenceForm) -> list[Leaf]:
     inside[tree.leaves] = False
     inside[tree.terminals] = False
     if np.isin(shown, tree.public_keys[inside]).any():
-        raise BadInput(
+        raise Unnoticed(
             f"{tree.game} cannot be cut at depth {tree.depth}: there the public does not notice that time passes; "
             "cut it where everybody sees something"
         )

@@ -54,10 +54,10 @@ class SequenceForm:
         movers = np.zeros(len(keys), np.int64)
         movers[numbers[tree.deciding]] = tree.movers[tree.deciding]
         order = np.argsort(movers, kind="stable")  # seat by seat, else as they were met
-        rank = np.empty(len(order), np.int64)
+        rank = np.full(len(order) + 1, -1, np.int32)  # the last is for -1
         rank[order] = np.arange(len(order))
         self.keys: np.ndarray = keys[order]  # uint64[I]
-        self.states = np.where(numbers >= 0, rank[numbers], -1).astype(np.int32)  # int32[N]: by node
+        self.states = rank[numbers]  # int32[N]: by node, -1 where nobody decides
         sizes = np.zeros(len(keys), np.int64)
         widths = np.diff(tree.first_children)
         sizes[self.states[tree.deciding]] = widths[tree.deciding]

@@ -57,6 +57,8 @@ class Evaluator:
     def start(self, publics: Sequence[PublicState]) -> None:
         """These are the public states that will be asked about."""
         self.publics = list(publics)
+        sizes = [len(keys) for public in publics for keys in public.keys]
+        self._ends = np.cumsum(sizes)[:-1]
 
     def value(self, public: PublicState, ranges: Ranges) -> list[np.ndarray]:
         """The values of each seat's information states."""
@@ -65,6 +67,12 @@ class Evaluator:
     def values(self, ranges: Sequence[Ranges]) -> list[list[np.ndarray]]:
         """For each of the public states, by seat."""
         return [self.value(public, given) for public, given in zip(self.publics, ranges, strict=True)]
+
+    def flat_values(self, ranges: np.ndarray) -> np.ndarray:
+        """The same in one array: public state after public state, seat after seat."""
+        parts = iter(np.split(ranges, self._ends))
+        found = self.values([[next(parts) for _ in public.keys] for public in self.publics])
+        return np.concatenate([own for by_seat in found for own in by_seat])
 
 
 class Function(Evaluator):

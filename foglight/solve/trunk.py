@@ -8,6 +8,7 @@ after it is still free [Seitz2019]:
     - (best seat 0 can do with its trunk, against anything)  - (the same for seat 1)
 """
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ from foglight.names import BadInput
 from foglight.policies import Tabular
 from foglight.solve.behaviour import behaviour_of
 from foglight.solve.linear import fixed_value
-from foglight.solve.plans import best_response, normalised, realise, realised, write_gradient
-from foglight.solve.public import PublicState, leaves
+from foglight.solve.plans import best_response, normalised, realise, realised, root_values, write_gradient
+from foglight.solve.public import Leaf, PublicState, leaves
 from foglight.solve.regret import METHODS, update
 from foglight.solve.sequences import Ranges, SequenceForm
 from foglight.solve.solved import table
@@ -51,12 +52,36 @@ class Trunk:
 
     def leaf_ranges(self, plan: np.ndarray) -> list[list[np.ndarray]]:
         """The seats' ranges at each leaf, under a plan."""
-        if self.ranges is not None:
-            factors = self.sequences.start()
-            for first, own in zip(self.sequences.form.sequence_begins, self.ranges, strict=False):
-                factors[first : first + len(own)] = own
-            plan = plan * factors[self.sequences.roots_of]
-        return [[plan[own] for own in leaf.sequences] for leaf in self.leaves]
+        return [self.leaf_range(leaf, plan) for leaf in self.leaves]
+
+    def flat_ranges(self, plan: np.ndarray) -> np.ndarray:
+        """The same in one array: leaf after leaf, seat after seat."""
+        return plan[self.ends] if self._factors is None else plan[self.ends] * self._factors[self.ends]
+
+    @cached_property
+    def ends(self) -> np.ndarray:
+        """The sequences by which information states at the leaves are reached, leaf after leaf, seat after seat."""
+        return np.concatenate([own for leaf in self.leaves for own in leaf.sequences])
+
+    def places(self, seat: int) -> np.ndarray:
+        """Where the information states of a seat are among those at the leaves."""
+        whose = [np.full(len(own), i) for leaf in self.leaves for i, own in enumerate(leaf.sequences)]
+        return np.flatnonzero(np.concatenate(whose) == seat)
+
+    def leaf_range(self, leaf: Leaf, plan: np.ndarray) -> list[np.ndarray]:
+        """The same at one leaf."""
+        factors = np.ones(len(plan)) if self._factors is None else self._factors
+        return [plan[own] * factors[own] for own in leaf.sequences]
+
+    @cached_property
+    def _factors(self) -> np.ndarray | None:
+        """How likely each sequence's seat is to be where it begins, float64[S]; None: all are 1."""
+        if self.ranges is None:
+            return None
+        factors = self.sequences.start()
+        for first, own in zip(self.sequences.form.sequence_begins, self.ranges, strict=False):
+            factors[first : first + len(own)] = own
+        return factors[self.sequences.roots_of]
 
 
 class TrunkSolver:
@@ -71,19 +96,36 @@ class TrunkSolver:
         self.behaviour = normalised(self.form, np.zeros(n))
         self.plan = realised(trunk.sequences, self.behaviour)
         evaluator.start(trunk.public_states)
+        places = [trunk.places(seat) for seat in range(trunk.sequences.tree.num_seats)]
+        self._places = [(own, trunk.ends[own]) for own in places]  # in the evaluator's answer, and in the gradient
 
     def iterate(self, n: int) -> None:
         for _ in range(n):
             self.iterations += 1
             for seat in range(self.trunk.sequences.tree.num_seats):
                 _write_gradient(self.form, self.plan, seat, self._gradient)
-                worth = self.evaluator.values(self.trunk.leaf_ranges(self.plan))
-                for leaf, by_seat in zip(self.trunk.leaves, worth, strict=True):
-                    np.add.at(self._gradient, leaf.sequences[seat], by_seat[seat])
+                worth = self.evaluator.flat_values(self.trunk.flat_ranges(self.plan))
+                self._add(worth, seat, self._gradient)
                 _update(
                     self.form, self._number, self.iterations, seat,
                     self.regrets, self.sums, self.behaviour, self.plan, self._gradient,
                 )  # fmt: skip
+
+    def _add(self, worth: np.ndarray, seat: int, gradient: np.ndarray) -> None:
+        """Give what the leaves are worth to a seat to the sequences that lead there."""
+        places, ends = self._places[seat]
+        gradient += np.bincount(ends, worth[places], len(gradient))
+
+    def root_values(self, behaviour: np.ndarray) -> list[np.ndarray]:
+        """By seat, the counterfactual values of the root sequences when all behave like this in the trunk."""
+        plan = realised(self.trunk.sequences, behaviour)
+        worth = self.evaluator.flat_values(self.trunk.flat_ranges(plan))
+        gradient = np.zeros(len(plan))
+        for seat in range(self.trunk.sequences.tree.num_seats):
+            _write_gradient(self.form, plan, seat, gradient)
+            self._add(worth, seat, gradient)
+            _pass_up(self.form, behaviour, seat, gradient)
+        return root_values(self.trunk.sequences, gradient)
 
     def average(self) -> np.ndarray:
         """The average behaviour in the trunk, float64[S]."""
@@ -150,6 +192,14 @@ def trunk_exploitability(trunk: Trunk, policy: Any, iterations: int | None = Non
 @kernel
 def _write_gradient(form, plan, seat, gradient):
     write_gradient(form, plan, seat, gradient)
+
+
+@kernel
+def _pass_up(form, behaviour, seat, gradient):
+    """Give every sequence what those that follow it earn."""
+    for i in range(form.state_begins[seat + 1] - 1, form.state_begins[seat] - 1, -1):
+        for s in range(form.begins[i], form.ends[i]):
+            gradient[form.parents[i]] += behaviour[s] * gradient[s]
 
 
 @kernel

@@ -53,9 +53,8 @@ def work(variant: str, seed: int, steps: int) -> dict[str, Any]:
     def loss(which: Any) -> Any:
         ranges = points[which]
         n = len(ranges)
-        batch = Batch(
-            ranges.new_zeros(n, 0), features.expand(n, N, N), torch.arange(N).expand(n, N), ranges, torch.ones(n, N)
-        )
+        ones, inputs = torch.ones(n, N), (features.expand(n, N, N), torch.arange(N).expand(n, N), ranges)
+        batch = Batch(ranges.new_zeros(n, 0), *inputs, mask=ones, signs=ones, mass=ones, shared=ones[:, None])
         return ((network(batch) - targets[which]) ** 2).mean()
 
     losses, everything = [], torch.arange(POINTS)
@@ -79,7 +78,7 @@ def _network(variant: str) -> Any:
         network = Positional(0, N)
         network.regression = nn.Linear(N, N, bias=False)
         return network
-    network = Particle(0, N, base=N, concatenation=variant != "projection")
+    network = Particle(0, N, base=N, output="projection" if variant == "projection" else "concatenation")
     network.change_of_basis = nn.Linear(N, N, bias=False)
     network.regression = nn.Linear(N, N, bias=False)
     if variant != "projection":

@@ -23,7 +23,7 @@ import numpy as np
 from foglight.names import BadInput
 from foglight.values.layout import Layout, layout_of
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST, LAYOUT = "manifest.json", "layout.npz"
 
 
@@ -37,6 +37,7 @@ class Request:
     iterations: int = 100  # of CFR+ in the subgames
     seed: int = 0
     recall: str = "perfect"
+    sparse: float = 1.0  # the least share of a range that is kept
     per_shard: int = 25  # strategies
 
     @property

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -9,16 +10,16 @@ from foglight.names import BadInput
 from foglight.solve.public import PublicState
 from foglight.solve.sequences import Ranges
 from foglight.solve.subgame import Evaluator
-from foglight.values.layout import Layout, normalised, units
-from foglight.values.networks import Tables, torch
+from foglight.values.encoding import encode, listed
+from foglight.values.networks import Ragged, torch
 from foglight.values.training import Trained, load_network
 
 
 class Network(Evaluator):
     """Values by a network, from a file or as it is being trained.
 
-    Public states and information states are known by their keys, so it answers for the trunk it was trained for and for
-    parts of it: what is missing from a sparse public state has range 0.
+    A network that was trained for one trunk knows public states and information states by their keys, and answers for
+    that trunk and for parts of it. One that was trained on the features that a game offers answers anywhere.
     """
 
     def __init__(self, network: Trained | Path | str, device: str = "cpu") -> None:
@@ -30,31 +31,46 @@ class Network(Evaluator):
         about, game = self.trained.about, str(publics[0].game)
         if about["game"] != game:
             raise BadInput(f"the network is for {about['game']}, not for {game}")
-        known = self.trained.layout
-        numbers = known.chosen([public.key for public in publics])
-        self._layout = Layout(**{name: array[numbers] for name, array in known.arrays().items()})
-        self._tables = Tables(self._layout, self._device)
-        self._numbers = torch.arange(len(publics), device=self._device)
-        self._where = [_places(public, keys) for public, keys in zip(publics, self._layout.keys, strict=True)]
-        rows = [np.full(sum(map(len, by_seat)), i) for i, by_seat in enumerate(self._where)]
-        self._at = np.concatenate(rows), np.concatenate([own for by_seat in self._where for own in by_seat])
-        self._ends = np.cumsum([len(own) for by_seat in self._where for own in by_seat])[:-1]
+        known = encode(publics) if self.trained.layout is None else listed(publics, self.trained.layout)
+        self._scales = known.scales[known.of]
+        self._whose, self._against = 2 * known.of + known.seats, 2 * known.of + 1 - known.seats
+        self._given = Ragged(
+            self._tensor(known.public),
+            self._tensor(known.of, torch.int64),
+            self._tensor(known.places.clip(0), torch.int64),
+            self._tensor(np.zeros(len(known.of))),
+            self._tensor(1.0 - 2.0 * known.seats),
+            shared_matrix(known.pairs, known.chance, len(known.of), self._device),
+        )
+        with torch.inference_mode():
+            private = self._tensor(known.private)
+            self._bases = self.trained.network.ragged_bases(self._given.public[self._given.of], private)
+
+    def _tensor(self, array: np.ndarray, kind: Any = torch.float32) -> torch.Tensor:
+        return torch.tensor(array, dtype=kind, device=self._device)
 
     def values(self, ranges: Sequence[Ranges]) -> list[list[np.ndarray]]:
-        whole, publics = np.zeros(self._layout.seats.shape), np.arange(len(self._where))
-        whole[self._at] = np.concatenate([own for by_seat in ranges for own in by_seat])
-        given = torch.tensor(normalised(self._layout, whole, publics), dtype=torch.float32, device=self._device)
+        found = self.flat_values(np.concatenate([own for by_seat in ranges for own in by_seat]))
+        parts = iter(np.split(found, self._ends))
+        return [[next(parts) for _ in by_seat] for by_seat in ranges]
+
+    def flat_values(self, ranges: np.ndarray) -> np.ndarray:
+        totals = np.bincount(self._whose, ranges, 2 * len(self.publics))
+        own = totals[self._whose]
+        normal = np.divide(ranges, own, out=np.zeros(len(ranges)), where=own > 0.0)
+        given = self._given._replace(ranges=self._tensor(normal))
         with torch.inference_mode():
-            found = self.trained.network(self._tables.batch(self._numbers, given)).cpu().numpy().astype(np.float64)
-        found *= units(self._layout, whole, publics)
-        parts = iter(np.split(found[self._at], self._ends))
-        return [[next(parts) for _ in by_seat] for by_seat in self._where]
+            found = self.trained.network.ragged_values(given, self._bases).cpu().numpy().astype(np.float64)
+        return found * totals[self._against] * self._scales
 
 
-def _places(public: PublicState, keys: np.ndarray) -> list[np.ndarray]:
-    """By seat, where its information states are among these keys."""
-    order = np.argsort(keys)
-    found = [order[np.searchsorted(keys, own, sorter=order).clip(max=len(keys) - 1)] for own in public.keys]
-    if any((keys[places] != own).any() for places, own in zip(found, public.keys, strict=True)):
-        raise BadInput("the network does not know all of these information states; take the trunk it was trained for")
-    return found
+def shared_matrix(pairs: np.ndarray, chance: np.ndarray, size: int, device: str = "cpu") -> torch.Tensor:
+    """The chance that two information states share, from the pairs of each history: a sparse matrix, symmetric."""
+    where = torch.tensor(np.concatenate([pairs, pairs[:, ::-1]]).T, device=device)
+    amounts = torch.tensor(np.concatenate([chance, chance]), dtype=torch.float32, device=device)
+    return torch.sparse_coo_tensor(where, amounts, (size, size), check_invariants=True).coalesce()
+
+
+def one_thread() -> None:
+    """Let PyTorch use one thread: networks this small only wait for more, and stall where cores are shared."""
+    torch.set_num_threads(1)

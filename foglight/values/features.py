@@ -17,11 +17,13 @@ import numpy as np
 
 from foglight.compile import kernel
 from foglight.names import BadInput
-from foglight.rules import NOTHING, PUBLIC, num_players, observe, private_features
+from foglight.rules import NOTHING, PUBLIC, num_players, observe
 from foglight.solve.behaviour import levels
 from foglight.solve.tree import Tree
 from foglight.solve.trunk import Trunk
+from foglight.values.encoding import offered_private
 from foglight.values.layout import PADDING, Layout
+from foglight.worlds.expansion import chosen
 
 Pairs = tuple[tuple[int, int], ...]  # (how many observations before, code)
 RECALLS = ("perfect", "imperfect")
@@ -39,7 +41,7 @@ def trunk_layout(trunk: Trunk, recall: str = "perfect") -> Layout:
     codes, shown = observed(tree), tree.public_keys[tree.leaves]
     publics: list[Pairs] = []
     states: list[tuple[int, int, int, Pairs]] = []  # public state, seat, key, what is private, for each
-    offered: list[list[float]] = []
+    offered: list[np.ndarray] = []
     for number, leaf in enumerate(trunk.leaves):
         nodes = tree.leaves[shown == np.uint64(leaf.public.key)]
         publics.append(public_pairs(tree, codes, int(nodes[0])))
@@ -47,12 +49,12 @@ def trunk_layout(trunk: Trunk, recall: str = "perfect") -> Layout:
             firsts = np.unique(leaf.public.states[:, seat], return_index=True)[1]
             for key, first in zip(keys.tolist(), firsts.tolist(), strict=True):
                 states.append((number, seat, key, private_pairs(tree, codes, int(nodes[first]), seat)))
-                if recall == "imperfect":
-                    offered.append(private_features(tree.game, leaf.public.rows[first], seat))
+            if recall == "imperfect":
+                offered.append(offered_private(tree.game, chosen(leaf.public.rows, firsts), seat))
     if recall == "imperfect":
-        if not len(offered[0]):
+        private = np.concatenate(offered)
+        if not private.shape[1]:
             raise BadInput(f"{tree.game} offers no imperfect-recall features; take perfect recall")
-        private = np.array(offered, np.float32)
     else:
         private = one_hot([[(seat, *pair) for pair in pairs] for _, seat, _, pairs in states])
     turns = np.eye(tree.num_seats, dtype=np.float32)[[seat for _, seat, _, _ in states]]
@@ -73,7 +75,12 @@ def _laid_out(trunk: Trunk, public: np.ndarray, states: list[Any], private: np.n
     features[at] = private
     public_keys = np.array([leaf.public.key for leaf in trunk.leaves], np.uint64)
     scales = np.array([leaf.public.chance.max() for leaf in trunk.leaves])
-    return Layout(public_keys, public, keys, seats, places, features, scales)
+    shared = np.zeros((*shape, shape[1]), np.float32)
+    for number, leaf in enumerate(trunk.leaves):
+        first, second = leaf.public.states.T + np.array([[0], [len(leaf.public.keys[0])]])
+        np.add.at(shared[number], (first, second), leaf.public.chance / scales[number])
+    shared += shared.swapaxes(1, 2)
+    return Layout(public_keys, public, keys, seats, places, features, scales, shared)
 
 
 def one_hot(rows: Sequence[Sequence[Hashable]]) -> np.ndarray:

@@ -1,11 +1,16 @@
 """Training data: random strategies in a trunk, and what the public belief states where they end are worth.
 
 At each information state of the trunk a strategy is pure with probability 0.1, fully mixed with probability 0.05, and
-otherwise random on random actions, each kept with probability a half, at least one. Probabilities are uniform on the
-simplex of what is kept. Targets are the counterfactual values after 100 iterations of CFR+ in the subgames
-[Sustr2021, Appendix F]; those below all public states of one strategy are one forest, solved at once.
+otherwise random on random actions, at least one, each kept with a probability that is drawn for each seat and strategy,
+between 0.4 and 1. Probabilities are uniform on the simplex of what is kept. Targets are the counterfactual values after
+100 iterations of CFR+ in the subgames [Sustr2021, Appendix F]; those below all public states are one forest, and the
+strategies of a shard are solved side by side.
 
-The paper says only that beliefs are random as in [Moravcik2017] and [Seitz2019]; the shares are the ones we took.
+A sparse data set keeps only some of what a seat may hold: each information state with a probability that is drawn for
+each public state and seat, at most 1 and at least `sparse`; always one that is reached.
+
+The paper says only that beliefs are random as in [Moravcik2017] and [Seitz2019]. How much is kept is our choice: in
+Goofspiel-5 nearly half of a range is then not 0, as in the beliefs that CFR+ meets when it solves the trunk.
 """
 
 import multiprocessing
@@ -18,9 +23,10 @@ import numpy as np
 
 from foglight.games import load_game
 from foglight.names import BadInput
+from foglight.solve.batched import BatchedRegrets
 from foglight.solve.plans import realised
 from foglight.solve.sequences import SequenceForm
-from foglight.solve.subgame import Oracle
+from foglight.solve.subgame import Subgames
 from foglight.solve.trunk import Trunk
 from foglight.values.datasets import (
     LAYOUT,
@@ -37,6 +43,7 @@ from foglight.values.layout import normalised
 from foglight.version import __version__
 
 PURE, FULLY_MIXED = 0.1, 0.05
+KEPT = 0.4, 1.0
 Progress = Callable[[int, int], None]
 
 
@@ -90,26 +97,48 @@ class Maker:
         if not self.trunk.leaves:
             raise BadInput(f"{request.game} is over before depth {request.depth}; cut it earlier")
         self.layout = trunk_layout(self.trunk, request.recall)
-        self.oracle = Oracle(request.iterations)
-        self.oracle.start(self.trunk.public_states)
+        self.subgames = Subgames(self.trunk.public_states)
 
     def shard(self, number: int) -> dict[str, np.ndarray]:
         random = np.random.default_rng([self.request.seed, number])
         first = number * self.request.per_shard
         several = min(self.request.per_shard, self.request.strategies - first)
         publics = np.arange(len(self.layout.public))
-        ranges, targets = [], []
+        ranges = []
         for _ in range(several):
             plan = realised(self.trunk.sequences, random_behaviour(self.trunk.sequences, random))
             given = normalised(self.layout, self.layout.packed(self.trunk.leaf_ranges(plan)), publics)
-            worth = self.layout.packed(self.oracle.values(self.layout.parted(given)))
+            if self.request.sparse < 1.0:
+                given = normalised(self.layout, self._thinned(given, random), publics)
             ranges.append(given)
-            targets.append(worth / self.layout.scales[:, None])
         return {
             "publics": np.tile(publics, several).astype(np.int32),
             "ranges": np.concatenate(ranges).astype(np.float32),
-            "targets": np.concatenate(targets).astype(np.float32),
+            "targets": np.concatenate(self._valued(ranges)).astype(np.float32),
         }
+
+    def _thinned(self, ranges: np.ndarray, random: np.random.Generator) -> np.ndarray:
+        """Some of each range; what is likeliest stays."""
+        thin = np.zeros(ranges.shape)
+        for seat in range(2):
+            own = np.where(self.layout.seats == seat, ranges, 0.0)
+            kept = random.random(own.shape) < random.uniform(self.request.sparse, 1.0, (len(own), 1))
+            kept[np.arange(len(own)), own.argmax(1)] = True
+            thin += own * kept
+        return thin
+
+    def _valued(self, ranges: list[np.ndarray]) -> list[np.ndarray]:
+        """The targets of these ranges, solved side by side."""
+        joined = [self.subgames.joined(self.layout.parted(given)) for given in ranges]
+        solver = BatchedRegrets(self.subgames.sequences, [np.stack(own, 1) for own in zip(*joined, strict=True)])
+        solver.iterate(self.request.iterations)
+        found = solver.values()
+        parted = [self.subgames.parted([own[:, i] for own in found]) for i in range(len(ranges))]
+        return [self.layout.packed(numbers) / self.layout.scales[:, None] for numbers in parted]
+
+    def warm(self) -> None:
+        """Load the kernels."""
+        self._valued([self.layout.packed(self.trunk.leaf_ranges(self.trunk.sequences.start()))])
 
     def write(self, folder: Path, number: int) -> tuple[int, str]:
         return number, write_arrays(folder / self.request.name(number), self.shard(number))
@@ -123,7 +152,8 @@ def random_behaviour(sequences: SequenceForm, random: np.random.Generator) -> np
     which = np.repeat(form.begins, sizes) + np.arange(len(states)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     kind = random.random(len(sizes))
     one = np.cumsum(sizes) - sizes + random.integers(sizes)  # an action that is kept, whatever happens
-    kept = random.random(len(states)) < 0.5
+    seats = np.repeat(np.arange(len(form.state_begins) - 1), np.diff(form.state_begins))
+    kept = random.random(len(states)) < random.uniform(*KEPT, len(form.state_begins) - 1)[seats[states]]
     kept[kind[states] < PURE + FULLY_MIXED] = True
     kept[kind[states] < PURE] = False
     kept[one] |= (kind < PURE) | (np.bincount(states, kept) == 0)
@@ -142,7 +172,7 @@ def _made(maker: Maker, folder: Path, shards: list[int], processes: int) -> Any:
     if processes < 2 or len(shards) < 2:
         yield from (maker.write(folder, shard) for shard in shards)
         return
-    maker.oracle.values(maker.trunk.leaf_ranges(maker.trunk.sequences.start()))  # loads the kernels before forking
+    maker.warm()  # before forking
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     _maker = maker
     with multiprocessing.get_context(method).Pool(processes, _begin, (maker.request,)) as pool:

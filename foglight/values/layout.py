@@ -9,6 +9,9 @@ linear in the range of the other seat and in chance, so a network learns them in
     value of seat i  /  (sum of the other seat's range * chance of the likeliest history of the public state)
 
 and whoever asks multiplies back. In Goofspiel a value is then at most 1, in Leduc poker a number of chips.
+
+How likely chance and the other seat's range make an information state, its mass, follows from `shared` and the ranges,
+so a network need not learn it: what it says is multiplied by it. Where nothing can be met, values are 0.
 """
 
 from collections.abc import Sequence
@@ -32,6 +35,9 @@ class Layout:
     places: np.ndarray  # int64[P, K]: the number of what the seat privately knows, among all that can be known
     private: np.ndarray  # float32[P, K, G]: features of information states, the seat among them
     scales: np.ndarray  # float64[P]: the chance of the likeliest history
+    shared: (
+        np.ndarray
+    )  # float32[P, K, K]: the chance of the histories that two information states share, over the scale
 
     @property
     def num_places(self) -> int:

@@ -11,6 +11,11 @@ matter, by construction: the set enters through a sum, and each output depends o
     context  = sum over j of range[j] * base[j]
     value[j] = <regression([context, public]), base[j]>                     projection
     value[j] = join([base[j], regression([context, public])])               concatenation, Appendix C's ablation
+    value[j] = +- sum over k of shared[j, k] * range[k] * <regression([context, public]), face[j] * face[k]>   histories
+
+What the first three say is multiplied by how likely an information state is met, its mass. The last, ours, says what
+a history is worth to seat 0, from the faces of its two information states (a second change of basis), and adds up over
+the histories that there are: so what one seat wins the other loses, whatever the weights.
 
 Layers are fully connected, with ReLU between them: 5 of width 5 times the input for regression and for the positional
 network, 3 of width 3 times the input for the change of basis. The paper does not say how wide a base is, but that both
@@ -30,7 +35,7 @@ if importlib.util.find_spec("torch") is None:
 import torch
 from torch import Tensor, nn
 
-KINDS = ("positional", "particle", "concatenation")
+KINDS = ("positional", "particle", "concatenation", "histories")
 
 
 class Batch(NamedTuple):
@@ -41,6 +46,20 @@ class Batch(NamedTuple):
     places: Tensor  # int64[B, K]: in the positional list; 0 where it pads
     ranges: Tensor  # float[B, K]
     mask: Tensor  # float[B, K]: 1 where there is an information state
+    signs: Tensor  # float[B, K]: 1 for seat 0, -1 for seat 1, 0 where it pads
+    mass: Tensor  # float[B, K]: how likely chance and the other seat's range make it
+    shared: Tensor  # float[B, K, K]: the chance of the histories that two information states share
+
+
+class Ragged(NamedTuple):
+    """Public belief states as one list of their information states, J of them; what is shared is a sparse matrix."""
+
+    public: Tensor  # float[B, F]
+    of: Tensor  # int64[J]: the public state of each information state
+    places: Tensor  # int64[J]
+    ranges: Tensor  # float[J]
+    signs: Tensor  # float[J]
+    shared: Tensor  # sparse float[J, J]
 
 
 class Positional(nn.Module):
@@ -55,38 +74,74 @@ class Positional(nn.Module):
         """The values of the information states, float[B, K]."""
         ranges = batch.ranges.new_zeros(len(batch.ranges), self.places)
         ranges = ranges.scatter_add(1, batch.places, batch.ranges * batch.mask)
-        return self.regression(torch.cat([ranges, batch.public], 1)).gather(1, batch.places) * batch.mask
+        return self.regression(torch.cat([ranges, batch.public], 1)).gather(1, batch.places) * batch.mass
+
+    def ragged_bases(self, public: Tensor, private: Tensor) -> None:
+        """It has none."""
+
+    def ragged_values(self, given: Ragged, bases: None) -> Tensor:
+        """The values of a ragged batch, float[J]."""
+        ranges = given.ranges.new_zeros(len(given.public), self.places)
+        ranges = ranges.index_put_((given.of, given.places), given.ranges, accumulate=True)
+        found = self.regression(torch.cat([ranges, given.public], 1))[given.of, given.places]
+        return found * (given.shared @ given.ranges[:, None])[:, 0]
 
 
 class Particle(nn.Module):
-    """A set of information states by their features."""
+    """A set of information states by their features; `output` is projection, concatenation or histories."""
 
     def __init__(
-        self, public: int, private: int, base: int, concatenation: bool = False, width: int | None = None
+        self, public: int, private: int, base: int, output: str = "projection", width: int | None = None
     ) -> None:
         super().__init__()
-        features = public + private
+        features, self.base = public + private, base
         self.change_of_basis = perceptron(features, 3 * features, base, 3)
         self.regression = perceptron(base + public, width or 5 * (base + public), base, 5)
-        self.join = perceptron(2 * base, 2 * base, 1, 2) if concatenation else None
+        self.join = perceptron(2 * base, 2 * base, 1, 2) if output == "concatenation" else None
+        self.faces = perceptron(features, 3 * features, base, 3) if output == "histories" else None
 
     def forward(self, batch: Batch) -> Tensor:
         """The values of the information states, float[B, K]."""
         return self.values(batch, self.bases(batch.public, batch.private))
 
     def bases(self, public: Tensor, private: Tensor) -> Tensor:
-        """The base of each information state, float[B, K, base]: it does not depend on ranges."""
-        public = public[:, None].expand(-1, private.shape[1], -1)
-        return self.change_of_basis(torch.cat([public, private], 2))
+        """What each information state adds to the context, and its face beside it where histories are valued.
+
+        float[B, K, base] or float[B, K, 2 * base]; it does not depend on ranges.
+        """
+        features = torch.cat([public[:, None].expand(-1, private.shape[1], -1), private], 2)
+        base = self.change_of_basis(features)
+        return base if self.faces is None else torch.cat([base, self.faces(features)], 2)
 
     def values(self, batch: Batch, bases: Tensor) -> Tensor:
         """The values, given the bases."""
+        bases, faces = bases[:, :, : self.base], bases[:, :, self.base :]
         context = ((batch.ranges * batch.mask)[:, :, None] * bases).sum(1)
         found = self.regression(torch.cat([context, batch.public], 1))
+        if self.faces is not None:
+            met = batch.shared @ (batch.ranges[:, :, None] * faces)
+            return (met * faces @ found[:, :, None])[:, :, 0] * batch.signs
         if self.join is None:
-            return (bases @ found[:, :, None])[:, :, 0] * batch.mask
+            return (bases @ found[:, :, None])[:, :, 0] * batch.mass
         beside = found[:, None].expand(-1, bases.shape[1], -1)
-        return self.join(torch.cat([bases, beside], 2))[:, :, 0] * batch.mask
+        return self.join(torch.cat([bases, beside], 2))[:, :, 0] * batch.mass
+
+    def ragged_bases(self, public: Tensor, private: Tensor) -> Tensor:
+        """The bases of information states, from both kinds of features of each: float[J, base]."""
+        return self.bases(public, private[:, None])[:, 0]
+
+    def ragged_values(self, given: Ragged, bases: Tensor) -> Tensor:
+        """The values of a ragged batch, float[J], given the bases, float[J, base]: the same without padding."""
+        bases, faces = bases[:, : self.base], bases[:, self.base :]
+        ranges = given.ranges[:, None]
+        context = bases.new_zeros(len(given.public), self.base).index_add_(0, given.of, ranges * bases)
+        found = self.regression(torch.cat([context, given.public], 1))[given.of]
+        if self.faces is not None:
+            return ((given.shared @ (ranges * faces)) * faces * found).sum(1) * given.signs
+        mass = (given.shared @ ranges)[:, 0]
+        if self.join is None:
+            return (bases * found).sum(1) * mass
+        return self.join(torch.cat([bases, found], 1))[:, 0] * mass
 
 
 def perceptron(inputs: int, hidden: int, outputs: int, layers: int) -> nn.Sequential:
@@ -102,7 +157,7 @@ def perceptron(inputs: int, hidden: int, outputs: int, layers: int) -> nn.Sequen
 class Shape:
     """All that a network is made from, beside its weights."""
 
-    kind: str  # positional, particle or concatenation
+    kind: str  # one of KINDS
     public: int  # features of a public state
     private: int  # features of an information state
     places: int  # what both seats may privately know
@@ -113,9 +168,8 @@ class Shape:
         if self.kind == "positional":
             return Positional(self.public, self.places, width=self.width)
         if self.kind in KINDS:
-            return Particle(
-                self.public, self.private, self.base or self.places, self.kind == "concatenation", self.width
-            )
+            output = "projection" if self.kind == "particle" else self.kind
+            return Particle(self.public, self.private, self.base or self.places, output, self.width)
         raise BadInput(f"unknown network '{self.kind}'; there are {', '.join(KINDS)}")
 
     def data(self) -> dict[str, Any]:
@@ -137,7 +191,12 @@ class Tables:
         self.private = torch.tensor(layout.private, dtype=dtype, device=device)
         self.places = torch.tensor(layout.places, device=device).clamp(min=0)
         self.mask = torch.tensor(layout.mask, dtype=dtype, device=device)
+        self.signs = torch.tensor((layout.seats == 0) * 1.0 - (layout.seats == 1), dtype=dtype, device=device)
+        self.shared = torch.tensor(layout.shared, dtype=dtype, device=device)
 
     def batch(self, publics: Tensor, ranges: Tensor) -> Batch:
         """Public belief states from the numbers of public states, int64[B], and ranges, float[B, K]."""
-        return Batch(self.public[publics], self.private[publics], self.places[publics], ranges, self.mask[publics])
+        shared = self.shared[publics]
+        mass = (shared @ ranges[:, :, None])[:, :, 0]
+        features = self.public[publics], self.private[publics], self.places[publics]
+        return Batch(*features, ranges, self.mask[publics], self.signs[publics], mass, shared)

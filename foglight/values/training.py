@@ -5,7 +5,7 @@ points in an order that follows from the seed and the epoch's number, so a check
 state and the number of steps, and on a CPU going on from one gives the same bits as never having stopped. A finished
 network is one safetensors file: weights, the layout it was trained for, and a JSON header that says what it is.
 
-Needs torch, numpy and safetensors, and no compiler.
+Needs torch and numpy, and no compiler.
 """
 
 import io
@@ -20,9 +20,10 @@ from foglight.names import BadInput
 from foglight.values.datasets import Dataset, write_whole
 from foglight.values.layout import Layout, layout_of
 from foglight.values.networks import Particle, Shape, Tables, shape_for, torch
+from foglight.values.tensor_file import load_arrays, save_arrays
 from foglight.version import __version__
 
-FORMAT = 1
+FORMAT = 2
 _LAYOUT = "layout."
 
 
@@ -150,41 +151,28 @@ class Trained:
 
     network: Any
     shape: Shape
-    layout: Layout
+    layout: Layout | None  # None: it answers anywhere, by the features that the game offers
     about: dict[str, Any]
 
     def save(self, path: Path | str) -> None:
         """Write a safetensors file."""
-        from safetensors.torch import save
-
-        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.network.state_dict().items()}
-        for name, array in self.layout.arrays().items():
-            signed = array.view(np.int64) if array.dtype == np.uint64 else array
-            tensors[_LAYOUT + name] = torch.tensor(np.ascontiguousarray(signed))
+        arrays = {name: tensor.detach().cpu().numpy() for name, tensor in self.network.state_dict().items()}
+        for name, array in ({} if self.layout is None else self.layout.arrays()).items():
+            arrays[_LAYOUT + name] = array
         header = {"format": FORMAT, "version": __version__, "shape": self.shape.data(), "about": self.about}
-        write_whole(Path(path), save(tensors, {"foglight": json.dumps(header)}))
+        save_arrays(path, arrays, json.dumps(header))
 
 
 def load_network(path: Path | str, device: str = "cpu") -> Trained:
     """Read a trained network."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, "pt", device="cpu") as file:
-            text = (file.metadata() or {}).get("foglight")
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError) as error:
-        raise BadInput(f"cannot read the network {path}: {error}") from None
-    if text is None:
-        raise BadInput(f"{path} is no value network of foglight: its header does not say what it is for")
+    arrays, text = load_arrays(path)
     header = json.loads(text)
     if header["format"] != FORMAT:
         raise BadInput(f"{path} has format {header['format']}; this version reads {FORMAT}")
-    arrays = {name.removeprefix(_LAYOUT): t.numpy() for name, t in tensors.items() if name.startswith(_LAYOUT)}
-    for name in ("public_keys", "keys"):
-        arrays[name] = arrays[name].view(np.uint64)
+    laid_out = {name.removeprefix(_LAYOUT): array for name, array in arrays.items() if name.startswith(_LAYOUT)}
     shape = Shape(**header["shape"])
     network = shape.build().to(device)
-    network.load_state_dict({name: t for name, t in tensors.items() if not name.startswith(_LAYOUT)})
+    weights = {name: torch.tensor(array) for name, array in arrays.items() if not name.startswith(_LAYOUT)}
+    network.load_state_dict(weights)
     network.eval()
-    return Trained(network, shape, layout_of(arrays), header["about"])
+    return Trained(network, shape, layout_of(laid_out) if laid_out else None, header["about"])

@@ -1,0 +1,171 @@
+"""Continual resolving with particles [Sustr2021, Section 5.1]: the step that the paper leaves as future work.
+
+The agent holds at most `particles` histories of the present public state, with how likely each seat's own play leads to
+them. It solves a trunk of `depth` transitions below them with CFR+, a value network at its leaves, plays its average
+strategy there, and goes on from the public belief state in which the trunk ends. When none of the particles explains
+what it observes, the filters make new ones.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+from foglight.agents import Agent
+from foglight.agents._searching import Explanation
+from foglight.names import BadInput, Between
+from foglight.randomness import fold, weighted
+from foglight.rules import num_players
+from foglight.solve.lookahead import Lookahead, cut
+from foglight.solve.particles import Particles, first_particles, regenerated, thinned
+from foglight.solve.random_play import RandomPlay
+from foglight.solve.subgame import Evaluator
+from foglight.worlds.regeneration import BeliefLost
+
+_NONE, _SHIPPED = "none", "auto"
+_MANY = 10**9
+_REMEMBERED = 1000  # trunks
+
+
+@dataclass
+class ParticleResolving(Agent):
+    """resolves a trunk at every move, on a bounded set of histories, with a value network at its leaves"""
+
+    network: str = _SHIPPED
+    particles: Annotated[int, Between(1, 10**6)] = 200
+    depth: Annotated[int, Between(0, 100)] = 0
+    iterations: Annotated[int, Between(0, 10**6)] = 0
+    time: Annotated[float, Between(0, 86400)] = 0.0
+
+    def __post_init__(self) -> None:
+        if self.iterations and self.time:
+            raise BadInput("give iterations or time, not both")
+        self._last: Explanation | None = None
+        self._known: tuple[Any, Any] = (None, None)  # the game that an evaluator was made for, and it
+
+    def start(self, game: Any, seat: int, seed: int) -> None:
+        super().start(game, seat, seed)
+        if num_players(self.game) != 2:
+            raise BadInput(f"particle_resolving is for two seats, {self.game} has {num_players(self.game)}")
+        if self._known[0] != self.game:
+            evaluator, depth = self._evaluator_for(self.game)
+            cut(first_particles(self.game), depth)  # says so if that cannot be
+            self._known = self.game, (evaluator, depth)
+            self._memory: dict[int, Lookahead] = {}  # by public state, while all of its histories are held
+        self._evaluator, self._depth = self._known[1]
+        self._root: Particles = first_particles(self.game)
+        self._whole = True  # whether the particles are all histories of the public state
+        self._look: Lookahead | None = None
+        self._passed: list[int] = []  # our information states since the root
+        self._regenerations = 0
+
+    def _evaluator_for(self, game: Any) -> tuple[Evaluator, int]:
+        from foglight.values.shipped import shipped_network  # needs no PyTorch by itself
+
+        path = shipped_network(game) if self.network == _SHIPPED else self.network
+        if path is None or self.network == _NONE:
+            return RandomPlay(seed=0), self.depth or 2
+        from foglight.values.evaluator import Network, one_thread
+
+        one_thread()
+        network = Network(path)
+        if network.trained.about["game"] != str(game):
+            raise BadInput(f"the network {path} is for {network.trained.about['game']}, not for {game}")
+        if network.trained.layout is not None:
+            raise BadInput(f"the network {path} is for one trunk only; train one with: foglight train '{game}'")
+        return network, self.depth or int(network.trained.about["depth"])
+
+    def observe(self, observation: int) -> None:
+        super().observe(observation)
+        self._passed.append(self.key)
+
+    def act(self, actions: Sequence[int] | None = None) -> int:
+        actions = list(actions or self.legal_actions())
+        odds = self.probabilities(actions)
+        choice = int(weighted(self.random(), odds, len(odds)))
+        assert self._last is not None
+        self._last.action = actions[choice]
+        return actions[choice]
+
+    def probabilities(self, actions: Sequence[int] | None = None) -> np.ndarray:
+        begin = time.perf_counter()
+        actions = list(actions or self.legal_actions())
+        odds = np.full(len(actions), 1.0 / len(actions))
+        notes: dict[str, Any] = {}
+        if len(actions) > 1:
+            try:
+                found = self._strategy(begin)
+            except BeliefLost:
+                notes["belief"] = "lost; played at random"
+            else:
+                odds = found
+        look = self._look
+        held = 0 if look is None else len(look.particles)
+        if look is not None:
+            notes |= {
+                "strategy": [round(float(share), 3) for share in odds],
+                "leaves": len(look.trunk.leaves),
+                "regenerations": self._regenerations,
+            }
+        self._last = Explanation(
+            actions[int(odds.argmax())], actions, [float("nan")] * len(actions), [0] * len(actions), held, False,
+            0 if look is None else look.iterations, time.perf_counter() - begin, notes,
+        )  # fmt: skip
+        return odds
+
+    def explain(self) -> Explanation:
+        """Why the last action was played."""
+        if self._last is None:
+            raise BadInput("nothing has been played yet, so there is nothing to explain")
+        return self._last
+
+    def _strategy(self, begin: float) -> np.ndarray:
+        """Go on to where we are, and say what to do there."""
+        while True:
+            if self._look is None:
+                self._look = self._solved(begin)
+            below = self._first_below(self._look)
+            if below is None:
+                break
+            self._root, self._passed = below
+            self._look = None
+        found = self._look.strategy(self.key)
+        if found is None:
+            self._regenerations += 1
+            seed = int(fold(self.key, self.seed)) >> 1
+            self._root = regenerated(self.game, self.seat, self.observations, self.particles, seed)
+            self._whole, self._passed = False, []
+            self._look = self._solved(begin)
+            found = self._look.strategy(self.key)
+        if found is None:
+            raise BeliefLost(f"seat {self.seat} has lost track of {self.game}")
+        return found
+
+    def _solved(self, begin: float) -> Lookahead:
+        """The trunk below the root, solved; remembered where the public state alone decides what comes out."""
+        name = self._root.public.key
+        if self._whole and not self.time and name in self._memory:
+            return self._memory[name]
+        look = Lookahead(self._root, self._depth, self._evaluator)
+        look.solve(*self._budget(begin))
+        if self._whole and not self.time and len(self._memory) < _REMEMBERED:
+            self._memory[name] = look
+        return look
+
+    def _first_below(self, look: Lookahead) -> tuple[Particles, list[int]] | None:
+        """The particles at the leaf that we have passed, and what we have passed since; None if we are in the trunk."""
+        for i, key in enumerate(self._passed):
+            below = look.below(self.seat, key)
+            if below is not None:
+                random = np.random.default_rng([key >> 1, self.seed])
+                kept = thinned(below, self.particles, random, self.seat, key)
+                self._whole = self._whole and kept is below
+                return kept, self._passed[i + 1 :]
+        return None
+
+    def _budget(self, begin: float) -> tuple[int, float]:
+        if self.time:
+            return _MANY, begin + 0.95 * self.time
+        return self.iterations or 100, np.inf

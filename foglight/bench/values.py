@@ -1,0 +1,167 @@
+"""`foglight bench values`: what training data cost, and belief states solved side by side or on tensors.
+
+Belief states are those of one public state, the one with most entries in its form, where random strategies leave the
+trunk. One by one, each gets a fresh `Regrets` and its values; what does not depend on ranges is built beforehand for
+both sides. They take turns, and medians count. All of it is on one core, but making data uses two, and CUDA its device.
+"""
+
+import importlib.util
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from foglight.bench.figures import Figure, Row
+from foglight.names import BadInput, unknown
+from foglight.solve.batched import BatchedRegrets, form_arrays
+from foglight.solve.plans import realised, values
+from foglight.solve.regret import Regrets
+from foglight.solve.sequences import Ranges, SequenceForm
+from foglight.solve.subgame import Subgames
+from foglight.solve.trunk import Trunk
+from foglight.values.datasets import Request
+from foglight.values.generation import generate, random_behaviour
+
+if TYPE_CHECKING:  # needs PyTorch
+    from foglight.values.tensor_cfr import Case
+
+SECTIONS = ("data", "batch", "tensors")
+ALL = "all"
+TITLE = "values: figures, peers and bars"
+INSTALL = "pip install 'foglight[values]'"
+GOOFSPIEL = "goofspiel(cards=5)"
+TRUNKS = {GOOFSPIEL: 4, "leduc_poker": 7}
+STRATEGIES, BELIEFS, ITERATIONS, REPEATS = 1000, 256, 100, 5
+
+Task = tuple[str, Callable[[], list[Row]]]
+
+
+def tasks(section: str = ALL, seed: int = 0, strategies: int = STRATEGIES, beliefs: int = BELIEFS) -> list[Task]:
+    """All there is to do in a section, or in all of them."""
+    if section not in (*SECTIONS, ALL):
+        raise BadInput(unknown("section", section, (*SECTIONS, ALL)))
+    for name, given in (("strategies", strategies), ("beliefs", beliefs)):
+        if given < 1:
+            raise BadInput(f"{name} must be at least 1, not {given}")
+    title = TITLE
+    if section in ("tensors", ALL) and not has_torch():
+        if section == "tensors":
+            raise BadInput(f"this section needs PyTorch; install it with: {INSTALL}")
+        title = f"{TITLE} (without tensors; for them: {INSTALL})"
+    found: dict[str, list[Callable[[], list[Row]]]] = {
+        "data": [partial(data, strategies, seed)],
+        "batch": [partial(batch, game, beliefs, seed) for game in TRUNKS],
+        "tensors": [partial(tensors, game, beliefs, seed) for game in TRUNKS] if has_torch() else [],
+    }
+    return [(title, task) for name in SECTIONS if section in (name, ALL) for task in found[name]]
+
+
+def has_torch() -> bool:
+    return importlib.util.find_spec("torch") is not None
+
+
+def data(strategies: int, seed: int) -> list[Row]:
+    """Time to make a data set with two processes, kernels loaded."""
+    request = Request(GOOFSPIEL, TRUNKS[GOOFSPIEL], strategies, seed=seed)
+    with tempfile.TemporaryDirectory() as folder:
+        generate(Request(GOOFSPIEL, TRUNKS[GOOFSPIEL], 1, seed=seed), Path(folder) / "first")
+        begin = time.perf_counter()
+        points = len(generate(request, Path(folder) / "all", processes=2))
+        taken = time.perf_counter() - begin
+    return [Figure(f"{points:,} points of training data, {GOOFSPIEL}, two processes", taken, " s", at_most=180)]
+
+
+def batch(game: str, beliefs: int, seed: int) -> list[Row]:
+    """Belief states a second, side by side and one by one; fails if their values differ."""
+    sequences, ranges = belief_states(game, beliefs, seed)
+    _same(_one_by_one(sequences, ranges), _side_by_side(sequences, ranges))
+    taken = _turns([lambda: _side_by_side(sequences, ranges), lambda: _one_by_one(sequences, ranges)])
+    here, there = (beliefs / seconds for seconds in taken)
+    return [Figure(f"{beliefs} belief states side by side, {game}", here, "/s", "one by one", there, times=4)]
+
+
+def tensors(game: str, beliefs: int, seed: int) -> list[Row]:
+    """The same on tensors, where PyTorch can work; fails if values differ."""
+    import torch
+
+    from foglight.values.tensor_cfr import measure
+
+    found: list[Row] = []
+    given, threads = case(game, beliefs, seed), torch.get_num_threads()
+    torch.set_num_threads(1)
+    for device in ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",):
+        what = f"{beliefs} belief states on tensors, {device}, {game}"
+        found.append(Figure(what, measure(given, device)[0], "/s", "one by one", given.rate))
+    torch.set_num_threads(threads)
+    return found
+
+
+def case(game: str, beliefs: int, seed: int) -> "Case":
+    """Belief states with their values and their rate one by one."""
+    from foglight.values.tensor_cfr import Case
+
+    sequences, ranges = belief_states(game, beliefs, seed)
+    found = _one_by_one(sequences, ranges)
+    (taken,) = _turns([lambda: _one_by_one(sequences, ranges)])
+    return Case(game, form_arrays(sequences), ranges, found, ITERATIONS, beliefs / taken)
+
+
+def export(path: Path, seed: int = 0, beliefs: int = BELIEFS) -> None:
+    """Write the belief states of all games for `python -m foglight.values.tensor_cfr`."""
+    from foglight.values.tensor_cfr import save_cases
+
+    try:
+        with path.open("wb") as file:
+            save_cases(file, [case(game, beliefs, seed) for game in TRUNKS])
+    except OSError as error:
+        raise BadInput(f"cannot write {path}: {error.strerror}") from None
+
+
+def belief_states(game: str, beliefs: int, seed: int) -> tuple[SequenceForm, list[np.ndarray]]:
+    """The subgame below a public state, and ranges there, by seat float64[root sequences, B]."""
+    trunk, random = Trunk(game, TRUNKS[game]), np.random.default_rng(seed)
+    subgames = [Subgames([public]) for public in trunk.public_states]
+    largest = int(np.argmax([len(one.sequences.form.weights) for one in subgames]))
+    drawn = []
+    for _ in range(beliefs):
+        plan = realised(trunk.sequences, random_behaviour(trunk.sequences, random))
+        drawn.append(subgames[largest].joined([trunk.leaf_ranges(plan)[largest]]))
+    return subgames[largest].sequences, [np.stack(own, axis=1) for own in zip(*drawn, strict=True)]
+
+
+def _one_by_one(sequences: SequenceForm, ranges: Ranges) -> list[np.ndarray]:
+    found = []
+    for b in range(ranges[0].shape[1]):
+        given = [own[:, b] for own in ranges]
+        solver = Regrets(sequences, "cfr+", given)
+        solver.iterate(ITERATIONS)
+        found.append(values(sequences, solver.average(), given))
+    return [np.stack(own, axis=1) for own in zip(*found, strict=True)]
+
+
+def _side_by_side(sequences: SequenceForm, ranges: Ranges) -> list[np.ndarray]:
+    solver = BatchedRegrets(sequences, ranges)
+    solver.iterate(ITERATIONS)
+    return solver.values()
+
+
+def _same(one: list[np.ndarray], other: list[np.ndarray]) -> None:
+    off = max(float(abs(a - b).max()) for a, b in zip(one, other, strict=True))
+    if not off <= 1e-10:
+        raise RuntimeError(f"values side by side are off by {off:.1e}")
+
+
+def _turns(sides: list[Callable[[], object]]) -> list[float]:
+    """Seconds that each side takes, the median of a few, in turns."""
+    taken: list[list[float]] = [[] for _ in sides]
+    for _ in range(REPEATS):
+        for side, seconds in zip(sides, taken, strict=True):
+            begin = time.perf_counter()
+            side()
+            seconds.append(time.perf_counter() - begin)
+    return [statistics.median(seconds) for seconds in taken]

@@ -1,0 +1,365 @@
+"""Learning by self-play: the particle algorithm teaches its own value network [Sustr2021, Section 5.1; Brown2020].
+
+A game is a walk through public belief states. It begins with random strategies for a random while, so that beliefs
+differ; from then on a trunk below the particles is solved with the network at its leaves, and what the solution says
+the particles are worth is something to learn. The walk goes on at one of the trunk's leaves. Late in the game trunks
+reach its end and need no network: values are learned from the end of the game backwards, and at first games are walked
+blindly until late.
+
+A folder holds all that was learned from and how far learning came. Killed at any moment it goes on with the round it
+was in, to the same network on one machine, with any number of processes.
+
+    plan.json             what was asked for
+    points-0003.npz       what the games of a round gave
+    state.pt              network and optimiser after the last finished round
+    network.safetensors   the network, to play with
+"""
+
+import io
+import json
+import multiprocessing
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from foglight.games import load_game
+from foglight.names import BadInput
+from foglight.rules import num_players
+from foglight.solve.lookahead import Lookahead, cut
+from foglight.solve.particles import Particles, first_particles, thinned
+from foglight.solve.plans import realised
+from foglight.values.datasets import write_arrays, write_whole
+from foglight.values.encoding import encode, offers_features
+from foglight.values.evaluator import Network, one_thread, shared_matrix
+from foglight.values.generation import random_behaviour
+from foglight.values.networks import KINDS, Ragged, Shape, torch
+from foglight.values.training import Trained
+
+_EXPLORE = 0.25  # how often the walk goes on at any leaf, whatever the solution says
+_PLAN, _STATE, NETWORK = "plan.json", "state.pt", "network.safetensors"
+_SLOWER = 0.95  # by how much the rate of learning falls until the last round
+_COUNTED = 20  # blind games by which the length of a game is measured
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to learn; equal plans give equal networks on one machine."""
+
+    game: str
+    depth: int = 2  # transitions of a trunk
+    particles: int = 100
+    iterations: int = 50  # of CFR+ in a trunk
+    rounds: int = 12
+    games: int = 100  # of each round
+    steps: int = 500  # of training after each round
+    batch: int = 32
+    rate: float = 1e-3
+    kind: str = "histories"
+    base: int = 64
+    width: int = 256
+    memory: int = 30_000  # points, the latest, that are learned from
+    seed: int = 0
+
+
+class Progress(NamedTuple):
+    """How far learning came."""
+
+    round: int
+    what: str  # games or steps
+    done: int
+    total: int
+    loss: float
+
+
+class Points(NamedTuple):
+    """Public belief states and what they are worth, as one list of information states; n of them."""
+
+    public: np.ndarray  # float32[n, F]
+    sizes: np.ndarray  # int64[n]: information states of each
+    private: np.ndarray  # float32[J, G]
+    seats: np.ndarray  # int64[J]
+    ranges: np.ndarray  # float32[J]: each seat's adds up to 1
+    targets: np.ndarray  # float32[J]: values over the other seat's range and the scale
+    histories: np.ndarray  # int64[n]: of each
+    pairs: np.ndarray  # int64[H, 2]: the information states of each history, counted within its public state
+    chance: np.ndarray  # float32[H]
+
+
+def learn(
+    plan: Plan,
+    folder: Path | str,
+    processes: int = 1,
+    progress: Callable[[Progress], None] | None = None,
+    device: str = "cpu",
+) -> Path:
+    """Play and train, from where the folder is; the file of the network. A device other than the CPU trains only."""
+    plan = replace(plan, game=str(load_game(plan.game)))
+    folder = _begun(plan, Path(folder))
+    learner = Learner(plan, device)
+    learner.resume(folder / _STATE)
+    say = progress or (lambda _: None)
+    with _pool(plan, processes) as played:
+        for number in range(learner.rounds, plan.rounds):
+            path = folder / f"points-{number:04}.npz"
+            if not path.exists():
+                network = folder / NETWORK if number else None
+                found = []
+                for points in played(network, number):
+                    found.append(points)
+                    say(Progress(number, "games", len(found), plan.games, learner.loss))
+                write_arrays(path, joined([points for points in found if len(points.sizes)])._asdict())
+            learner.remember(_stored(path))
+            for done in learner.train():
+                say(Progress(number, "steps", done, plan.steps, learner.loss))
+            learner.trained().save(folder / NETWORK)
+            learner.save(folder / _STATE)
+    return folder / NETWORK
+
+
+def _begun(plan: Plan, folder: Path) -> Path:
+    game = load_game(plan.game)
+    if num_players(game) != 2:
+        raise BadInput(f"particle networks are for two seats; {game} has {num_players(game)}")
+    if not offers_features(game):
+        raise BadInput(f"{game} offers no features to learn by; play it with particle_resolving(network=none)")
+    if plan.kind not in KINDS or plan.kind == "positional":
+        raise BadInput(f"self-play trains {', '.join(kind for kind in KINDS if kind != 'positional')}, not {plan.kind}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"cannot use {folder}: {error.strerror}") from None
+    path = folder / _PLAN
+    if path.exists():
+        try:
+            before = Plan(**json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, TypeError) as error:
+            raise BadInput(f"cannot read {path}: {error}; remove the folder and begin again") from None
+        if replace(before, rounds=plan.rounds) != plan:
+            raise BadInput(f"{folder} was begun with other settings, {before}; give another folder")
+    write_whole(path, json.dumps(asdict(plan), indent=1).encode())
+    return folder
+
+
+# Playing ------------------------------------------------------------------------------------------------------------
+
+
+class Player:
+    """Plays games of a plan, one after the other."""
+
+    def __init__(self, plan: Plan) -> None:
+        one_thread()
+        self.plan, self.first = plan, first_particles(plan.game)
+        self._network: tuple[str, Any] = ("", None)
+        random = np.random.default_rng([plan.seed, 0])
+        self.length = max(len(list(self._walk(random, _COUNTED, None))) for _ in range(_COUNTED))  # trunks of a game
+
+    def play(self, network: Path | None, number: int, game: int) -> Points:
+        """What one game of a round gives to learn from."""
+        random = np.random.default_rng([self.plan.seed, 1 + number, game])
+        if network is None:
+            evaluator: Any = None
+        else:
+            text = f"{network}, {number}"
+            if self._network[0] != text:
+                self._network = text, Network(network)
+            evaluator = self._network[1]
+        earliest = max(0.0, 1.0 - 2.0 * (number + 1) / self.plan.rounds) if evaluator is not None else 1.0
+        blind = self.length - 1 if evaluator is None else int(random.integers(int(earliest * self.length), self.length))
+        return joined([_point(look) for look in self._walk(random, blind, evaluator) if look is not None])
+
+    def _walk(self, random: np.random.Generator, blind: int, evaluator: Any) -> Iterator[Lookahead | None]:
+        """The trunks of a game that were solved; None for those that were not."""
+        particles = self.first
+        while True:
+            trunk = cut(particles, self.plan.depth)
+            if blind > 0 or (evaluator is None and trunk.leaves):
+                behaviour = random_behaviour(trunk.sequences, random)
+                yield None
+            else:
+                look = Lookahead(particles, self.plan.depth, evaluator)
+                look.solve(self.plan.iterations)
+                behaviour = look.average
+                yield look
+            if not trunk.leaves:
+                return
+            blind -= 1
+            plan = realised(trunk.sequences, behaviour)
+            below = [Particles(leaf.public, trunk.leaf_range(leaf, plan)) for leaf in trunk.leaves]
+            odds = np.array([particles.weights.sum() for particles in below])
+            if random.random() < _EXPLORE or odds.sum() <= 0.0:
+                odds = np.ones(len(odds))
+            particles = thinned(below[random.choice(len(below), p=odds / odds.sum())], self.plan.particles, random)
+
+
+def _point(look: Lookahead) -> Points:
+    """A solved trunk's root, normalised."""
+    public, ranges = look.particles.public, look.particles.ranges
+    known = encode([public])
+    sums = [own.sum() for own in ranges]
+    normal = [own / total if total > 0.0 else own for own, total in zip(ranges, sums, strict=True)]
+    units = [max(sums[1 - seat], 1e-300) * known.scales[0] for seat in range(2)]
+    worth = [own / unit for own, unit in zip(look.values(), units, strict=True)]
+    return Points(
+        known.public,
+        np.array([len(known.of)]),
+        known.private,
+        known.seats,
+        np.concatenate(normal).astype(np.float32),
+        np.concatenate(worth).astype(np.float32),
+        np.array([len(known.pairs)]),
+        known.pairs,
+        known.chance.astype(np.float32),
+    )
+
+
+def joined(several: list[Points]) -> Points:
+    """Points one after the other."""
+    if not several:
+        none = np.zeros(0, np.int64)
+        return Points(np.zeros((0, 0)), none, np.zeros((0, 0)), none, none, none, none, none, none)
+    return Points(*(np.concatenate(column) for column in zip(*several, strict=True)))
+
+
+def _stored(path: Path) -> Points:
+    with np.load(path) as stored:
+        return Points(**{name: stored[name] for name in Points._fields})
+
+
+class _pool:  # noqa: N801  (used like a function)
+    """Games of a round, in order, by one process or several that stay alive between rounds."""
+
+    def __init__(self, plan: Plan, processes: int) -> None:
+        self._plan = plan
+        self._pool = None
+        if processes > 1:
+            # threads of PyTorch do not survive a fork
+            self._pool = multiprocessing.get_context("spawn").Pool(processes, _begin, (plan,))
+        else:
+            _begin(plan)
+
+    def __enter__(self) -> Callable[[Path | None, int], Iterator[Points]]:
+        def played(network: Path | None, number: int) -> Iterator[Points]:
+            tasks = [(network, number, game) for game in range(self._plan.games)]
+            return iter(map(_play, tasks)) if self._pool is None else self._pool.imap(_play, tasks)
+
+        return played
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.terminate()
+            self._pool.join()
+
+
+_player: Player | None = None  # of a process
+
+
+def _begin(plan: Plan) -> None:
+    global _player
+    _player = Player(plan)
+
+
+def _play(task: tuple[Path | None, int, int]) -> Points:
+    assert _player is not None
+    return _player.play(*task)
+
+
+# Training -----------------------------------------------------------------------------------------------------------
+
+
+class Learner:
+    """A network, and the points that it learns from."""
+
+    def __init__(self, plan: Plan, device: str = "cpu") -> None:
+        if device.startswith("cuda") and not torch.cuda.is_available():
+            raise BadInput("there is no CUDA device here; train on cpu")
+        one_thread()
+        self.plan = plan
+        known = encode([first_particles(plan.game).public])
+        self.shape = Shape(plan.kind, known.public.shape[1], known.private.shape[1], 0, plan.base, plan.width)
+        torch.manual_seed(plan.seed)
+        self.network: Any = self.shape.build().to(device)
+        self._device = device
+        self._optimiser = torch.optim.Adam(self.network.parameters(), lr=plan.rate, foreach=True)
+        self._points: list[Points] = []
+        self.rounds = 0
+        self.loss = float("nan")
+
+    def remember(self, points: Points) -> None:
+        """Something more to learn from; the oldest is forgotten when there is too much."""
+        self._points.append(points)
+        while sum(len(part.sizes) for part in self._points[1:]) >= self.plan.memory:
+            del self._points[0]
+
+    def train(self) -> Iterator[int]:
+        """The steps of one round, one after the other."""
+        points = joined(self._points)
+        firsts, pairs = (np.cumsum(n) - n for n in (points.sizes, points.histories))
+        random = np.random.default_rng([self.plan.seed, 0, self.rounds])
+        for group in self._optimiser.param_groups:
+            group["lr"] = self.plan.rate * (1.0 - _SLOWER * self.rounds / self.plan.rounds)
+        total = 0.0
+        for step in range(self.plan.steps):
+            which = random.integers(len(points.sizes), size=min(self.plan.batch, len(points.sizes)))
+            given, private, targets = _batch(points, which, firsts, pairs, self._device)
+            self._optimiser.zero_grad()
+            bases = self.network.ragged_bases(given.public[given.of], private)
+            loss = ((self.network.ragged_values(given, bases) - targets) ** 2).mean()
+            loss.backward()
+            self._optimiser.step()
+            total += float(loss.detach())
+            self.loss = total / (step + 1)
+            yield step + 1
+        self.rounds += 1
+
+    def save(self, path: Path) -> None:
+        room = io.BytesIO()
+        state = {"network": self.network.state_dict(), "optimiser": self._optimiser.state_dict()}
+        torch.save(state | {"rounds": self.rounds, "loss": self.loss}, room)
+        write_whole(path, room.getvalue())
+
+    def resume(self, path: Path) -> None:
+        """Go on after the last finished round, if there is one."""
+        if not path.exists():
+            return
+        try:
+            state = torch.load(path, map_location=self._device, weights_only=True)
+            self.network.load_state_dict(state["network"])
+            self._optimiser.load_state_dict(state["optimiser"])
+            self.rounds, self.loss = state["rounds"], state["loss"]
+        except Exception as error:  # torch has no error of its own for what it cannot read
+            raise BadInput(f"cannot read {path}: {str(error).splitlines()[0]}; remove the folder") from None
+        for number in range(self.rounds):
+            self.remember(_stored(path.with_name(f"points-{number:04}.npz")))
+
+    def trained(self) -> Trained:
+        about = asdict(self.plan) | {"rounds": self.rounds, "learned": "self-play"}
+        return Trained(self.network, self.shape, None, about)
+
+
+def _batch(
+    points: Points, which: np.ndarray, firsts: np.ndarray, pairs: np.ndarray, device: str
+) -> tuple[Ragged, Any, Any]:
+    """Some of the points as tensors: what is given, features, targets."""
+    sizes, histories = points.sizes[which], points.histories[which]
+    states = _runs(firsts[which], sizes)
+    of = np.repeat(np.arange(len(which)), sizes)
+    begins = np.repeat(np.cumsum(sizes) - sizes, histories)
+    chosen = _runs(pairs[which], histories)
+    shared = shared_matrix(points.pairs[chosen] + begins[:, None], points.chance[chosen], len(of), device)
+
+    def tensor(array: np.ndarray, kind: Any = torch.float32) -> Any:
+        return torch.tensor(array, dtype=kind, device=device)
+
+    places = tensor(np.zeros(len(of)), torch.int64)
+    signs = tensor(1.0 - 2.0 * points.seats[states])
+    ranges, private, targets = (tensor(part[states]) for part in (points.ranges, points.private, points.targets))
+    public = tensor(points.public[which])
+    return Ragged(public, tensor(of, torch.int64), places, ranges, signs, shared), private, targets
+
+
+def _runs(firsts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """The numbers of several runs, one after the other."""
+    return np.repeat(firsts - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())

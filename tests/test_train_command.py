@@ -1,0 +1,44 @@
+"""`foglight train`: networks by self-play and for one trunk, and what it says to bad input."""
+
+import json
+
+import pytest
+
+pytest.importorskip("torch", reason="value networks need PyTorch, the extra foglight[values]")
+
+
+def test_self_play_writes_a_network_and_goes_on(run, tmp_path):
+    arguments = ["train", "kuhn_poker", "--folder", str(tmp_path), "--games", "2", "--steps", "2", "--depth", "3"]
+    arguments += ["--base", "4", "--width", "8", "--processes", "1", "--json"]
+    first = json.loads(run(*arguments, "--rounds", "1")[1])
+    assert first["game"] == "kuhn_poker"
+    assert (tmp_path / "network.safetensors").exists()
+    again = json.loads(run(*arguments, "--rounds", "2")[1])
+    assert again["network"] == first["network"]
+    assert (tmp_path / "points-0001.npz").exists()
+
+
+def test_a_trunk_is_learned_and_judged(run, tmp_path):
+    arguments = ["train", "goofspiel(cards=4)", "--trunk", "4", "--strategies", "30", "--sparse", "0.3"]
+    found = json.loads(run(*arguments, "--steps", "40", "--folder", str(tmp_path), "--processes", "1", "--json")[1])
+    assert 0.0 <= found["exploitability"] < 2.0
+    assert found["loss"] > 0.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["hearts"], "two seats"),
+        (["dark_hex"], "offers no features"),
+        (["kuhn_poker", "--rounds", "0"], "rounds must be at least 1"),
+        (["kuhn_poker", "--kind", "magic"], "self-play trains"),
+        (["kuhn_poker", "--device", "cuda:7"], "CUDA"),
+        (["goofspiel(cards=4)", "--trunk", "4", "--recall", "none"], "perfect or imperfect"),
+    ],
+)
+def test_bad_input_gets_one_line(run, tmp_path, arguments, line):
+    code, _, err = run("train", *arguments, "--folder", str(tmp_path / "out"))
+    complaints = [text for text in err.splitlines() if not text.startswith("compiling ")]
+    assert code == 2
+    assert len(complaints) == 1
+    assert line in complaints[0]
