@@ -23,10 +23,11 @@ from foglight.solve.particles import first_particles  # noqa: E402
 from foglight.solve.public import public_state  # noqa: E402
 from foglight.solve.trunk import Trunk  # noqa: E402
 from foglight.values.encoding import encode, listed, offers_features  # noqa: E402
-from foglight.values.evaluator import Network, shared_matrix  # noqa: E402
+from foglight.values.evaluator import Network  # noqa: E402
+from foglight.values.experience import Plan  # noqa: E402
 from foglight.values.features import trunk_layout  # noqa: E402
-from foglight.values.networks import KINDS, Ragged, Tables, shape_for  # noqa: E402
-from foglight.values.self_play import Plan, learn  # noqa: E402
+from foglight.values.networks import KINDS, Ragged, Tables, shape_for, shared_matrix  # noqa: E402
+from foglight.values.self_play import learn  # noqa: E402
 from foglight.values.tensor_file import load_arrays, save_arrays  # noqa: E402
 from foglight.values.training import load_network  # noqa: E402
 
@@ -145,7 +146,7 @@ def test_ragged_batches_give_what_padded_ones_do(kind):
     signs = torch.tensor(1.0 - 2.0 * known.seats)
     shared = shared_matrix(known.pairs, known.chance, len(of)).double()
     public = torch.tensor(known.public).double()
-    given = Ragged(public, of, torch.tensor(known.places), ranges, signs, shared)
+    given = Ragged(public, of, torch.tensor(known.places), ranges, signs, torch.arange(len(of)), shared)
     bases = network.ragged_bases(public[of], torch.tensor(known.private).double())
     assert torch.allclose(network.ragged_values(given, bases), padded, atol=1e-6)
 

@@ -67,7 +67,8 @@ class ParticleResolving(Agent):
         path = shipped_network(game) if self.network == _SHIPPED else self.network
         if path is None or self.network == _NONE:
             return RandomPlay(seed=0), self.depth or 2
-        from foglight.values.evaluator import Network, one_thread
+        from foglight.values.evaluator import Network
+        from foglight.values.networks import one_thread
 
         one_thread()
         network = Network(path)

@@ -60,7 +60,8 @@ def train(
 
                 file = train_trunk(request, settings, steps or 10_000, folder, device, processes, follow)
         else:
-            from foglight.values.self_play import Plan, learn
+            from foglight.values.experience import Plan
+            from foglight.values.self_play import learn
 
             asked = given | ({"kind": kind} if kind else {}) | ({"iterations": iterations} if iterations else {})
             plan = Plan(name, depth, particles, rounds=rounds, games=games, seed=seed, **asked)

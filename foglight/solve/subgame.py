@@ -59,6 +59,9 @@ class Evaluator:
         self.publics = list(publics)
         sizes = [len(keys) for public in publics for keys in public.keys]
         self._ends = np.cumsum(sizes)[:-1]
+        seats = len(publics[0].keys)
+        whose = np.repeat(np.tile(np.arange(seats), len(publics)), sizes)
+        self.places = [np.flatnonzero(whose == seat) for seat in range(seats)]  # of a seat's information states
 
     def value(self, public: PublicState, ranges: Ranges) -> list[np.ndarray]:
         """The values of each seat's information states."""
@@ -73,6 +76,10 @@ class Evaluator:
         parts = iter(np.split(ranges, self._ends))
         found = self.values([[next(parts) for _ in public.keys] for public in self.publics])
         return np.concatenate([own for by_seat in found for own in by_seat])
+
+    def seat_values(self, ranges: np.ndarray, seat: int) -> np.ndarray:
+        """Of these, one seat's."""
+        return self.flat_values(ranges)[self.places[seat]]
 
 
 class Function(Evaluator):

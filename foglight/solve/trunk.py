@@ -63,11 +63,6 @@ class Trunk:
         """The sequences by which information states at the leaves are reached, leaf after leaf, seat after seat."""
         return np.concatenate([own for leaf in self.leaves for own in leaf.sequences])
 
-    def places(self, seat: int) -> np.ndarray:
-        """Where the information states of a seat are among those at the leaves."""
-        whose = [np.full(len(own), i) for leaf in self.leaves for i, own in enumerate(leaf.sequences)]
-        return np.flatnonzero(np.concatenate(whose) == seat)
-
     def leaf_range(self, leaf: Leaf, plan: np.ndarray) -> list[np.ndarray]:
         """The same at one leaf."""
         factors = np.ones(len(plan)) if self._factors is None else self._factors
@@ -96,34 +91,31 @@ class TrunkSolver:
         self.behaviour = normalised(self.form, np.zeros(n))
         self.plan = realised(trunk.sequences, self.behaviour)
         evaluator.start(trunk.public_states)
-        places = [trunk.places(seat) for seat in range(trunk.sequences.tree.num_seats)]
-        self._places = [(own, trunk.ends[own]) for own in places]  # in the evaluator's answer, and in the gradient
+        self._ends = [trunk.ends[own] for own in evaluator.places]  # by seat
 
     def iterate(self, n: int) -> None:
         for _ in range(n):
             self.iterations += 1
             for seat in range(self.trunk.sequences.tree.num_seats):
                 _write_gradient(self.form, self.plan, seat, self._gradient)
-                worth = self.evaluator.flat_values(self.trunk.flat_ranges(self.plan))
-                self._add(worth, seat, self._gradient)
+                self._add_leaves(self.plan, seat, self._gradient)
                 _update(
                     self.form, self._number, self.iterations, seat,
                     self.regrets, self.sums, self.behaviour, self.plan, self._gradient,
                 )  # fmt: skip
 
-    def _add(self, worth: np.ndarray, seat: int, gradient: np.ndarray) -> None:
+    def _add_leaves(self, plan: np.ndarray, seat: int, gradient: np.ndarray) -> None:
         """Give what the leaves are worth to a seat to the sequences that lead there."""
-        places, ends = self._places[seat]
-        gradient += np.bincount(ends, worth[places], len(gradient))
+        worth = self.evaluator.seat_values(self.trunk.flat_ranges(plan), seat)
+        gradient += np.bincount(self._ends[seat], worth, len(gradient))
 
     def root_values(self, behaviour: np.ndarray) -> list[np.ndarray]:
         """By seat, the counterfactual values of the root sequences when all behave like this in the trunk."""
         plan = realised(self.trunk.sequences, behaviour)
-        worth = self.evaluator.flat_values(self.trunk.flat_ranges(plan))
         gradient = np.zeros(len(plan))
         for seat in range(self.trunk.sequences.tree.num_seats):
             _write_gradient(self.form, plan, seat, gradient)
-            self._add(worth, seat, gradient)
+            self._add_leaves(plan, seat, gradient)
             _pass_up(self.form, behaviour, seat, gradient)
         return root_values(self.trunk.sequences, gradient)
 

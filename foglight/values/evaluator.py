@@ -11,7 +11,7 @@ from foglight.solve.public import PublicState
 from foglight.solve.sequences import Ranges
 from foglight.solve.subgame import Evaluator
 from foglight.values.encoding import encode, listed
-from foglight.values.networks import Ragged, torch
+from foglight.values.networks import Ragged, shared_matrix, torch
 from foglight.values.training import Trained, load_network
 
 
@@ -40,8 +40,12 @@ class Network(Evaluator):
             self._tensor(known.places.clip(0), torch.int64),
             self._tensor(np.zeros(len(known.of))),
             self._tensor(1.0 - 2.0 * known.seats),
-            shared_matrix(known.pairs, known.chance, len(known.of), self._device),
+            self._tensor(np.zeros(0), torch.int64),
+            self._tensor(np.zeros((0, 0))),
         )
+        self._asked = [self._tensor(own, torch.int64) for own in self.places]
+        whole = shared_matrix(known.pairs, known.chance, len(known.of), self._device)
+        self._shared = [whole.index_select(0, own).coalesce() for own in self._asked]
         with torch.inference_mode():
             private = self._tensor(known.private)
             self._bases = self.trained.network.ragged_bases(self._given.public[self._given.of], private)
@@ -55,22 +59,17 @@ class Network(Evaluator):
         return [[next(parts) for _ in by_seat] for by_seat in ranges]
 
     def flat_values(self, ranges: np.ndarray) -> np.ndarray:
+        found = np.empty(len(ranges))
+        for seat, places in enumerate(self.places):
+            found[places] = self.seat_values(ranges, seat)
+        return found
+
+    def seat_values(self, ranges: np.ndarray, seat: int) -> np.ndarray:
         totals = np.bincount(self._whose, ranges, 2 * len(self.publics))
         own = totals[self._whose]
         normal = np.divide(ranges, own, out=np.zeros(len(ranges)), where=own > 0.0)
-        given = self._given._replace(ranges=self._tensor(normal))
+        given = self._given._replace(ranges=self._tensor(normal), asked=self._asked[seat], shared=self._shared[seat])
         with torch.inference_mode():
             found = self.trained.network.ragged_values(given, self._bases).cpu().numpy().astype(np.float64)
-        return found * totals[self._against] * self._scales
-
-
-def shared_matrix(pairs: np.ndarray, chance: np.ndarray, size: int, device: str = "cpu") -> torch.Tensor:
-    """The chance that two information states share, from the pairs of each history: a sparse matrix, symmetric."""
-    where = torch.tensor(np.concatenate([pairs, pairs[:, ::-1]]).T, device=device)
-    amounts = torch.tensor(np.concatenate([chance, chance]), dtype=torch.float32, device=device)
-    return torch.sparse_coo_tensor(where, amounts, (size, size), check_invariants=True).coalesce()
-
-
-def one_thread() -> None:
-    """Let PyTorch use one thread: networks this small only wait for more, and stall where cores are shared."""
-    torch.set_num_threads(1)
+        places = self.places[seat]
+        return found * totals[self._against[places]] * self._scales[places]

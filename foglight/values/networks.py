@@ -26,6 +26,8 @@ import importlib.util
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from foglight.names import BadInput
 from foglight.values.layout import Layout
 
@@ -59,7 +61,8 @@ class Ragged(NamedTuple):
     places: Tensor  # int64[J]
     ranges: Tensor  # float[J]
     signs: Tensor  # float[J]
-    shared: Tensor  # sparse float[J, J]
+    asked: Tensor  # int64[A]: of which the values are wanted
+    shared: Tensor  # sparse float[A, J]
 
 
 class Positional(nn.Module):
@@ -80,10 +83,11 @@ class Positional(nn.Module):
         """It has none."""
 
     def ragged_values(self, given: Ragged, bases: None) -> Tensor:
-        """The values of a ragged batch, float[J]."""
+        """The values of a ragged batch that are asked for, float[A]."""
         ranges = given.ranges.new_zeros(len(given.public), self.places)
         ranges = ranges.index_put_((given.of, given.places), given.ranges, accumulate=True)
-        found = self.regression(torch.cat([ranges, given.public], 1))[given.of, given.places]
+        of, places = given.of[given.asked], given.places[given.asked]
+        found = self.regression(torch.cat([ranges, given.public], 1))[of, places]
         return found * (given.shared @ given.ranges[:, None])[:, 0]
 
 
@@ -131,14 +135,15 @@ class Particle(nn.Module):
         return self.bases(public, private[:, None])[:, 0]
 
     def ragged_values(self, given: Ragged, bases: Tensor) -> Tensor:
-        """The values of a ragged batch, float[J], given the bases, float[J, base]: the same without padding."""
+        """The values of a ragged batch that are asked for, float[A], given the bases, float[J, base]."""
         bases, faces = bases[:, : self.base], bases[:, self.base :]
         ranges = given.ranges[:, None]
         context = bases.new_zeros(len(given.public), self.base).index_add_(0, given.of, ranges * bases)
-        found = self.regression(torch.cat([context, given.public], 1))[given.of]
+        found = self.regression(torch.cat([context, given.public], 1))[given.of[given.asked]]
         if self.faces is not None:
-            return ((given.shared @ (ranges * faces)) * faces * found).sum(1) * given.signs
-        mass = (given.shared @ ranges)[:, 0]
+            met = given.shared @ (ranges * faces)
+            return (met * faces[given.asked] * found).sum(1) * given.signs[given.asked]
+        mass, bases = (given.shared @ ranges)[:, 0], bases[given.asked]
         if self.join is None:
             return (bases * found).sum(1) * mass
         return self.join(torch.cat([bases, found], 1))[:, 0] * mass
@@ -200,3 +205,15 @@ class Tables:
         mass = (shared @ ranges[:, :, None])[:, :, 0]
         features = self.public[publics], self.private[publics], self.places[publics]
         return Batch(*features, ranges, self.mask[publics], self.signs[publics], mass, shared)
+
+
+def shared_matrix(pairs: np.ndarray, chance: np.ndarray, size: int, device: str = "cpu") -> torch.Tensor:
+    """The chance that two information states share, from the pairs of each history: a sparse matrix, symmetric."""
+    where = torch.tensor(np.concatenate([pairs, pairs[:, ::-1]]).T, device=device)
+    amounts = torch.tensor(np.concatenate([chance, chance]), dtype=torch.float32, device=device)
+    return torch.sparse_coo_tensor(where, amounts, (size, size), check_invariants=True).coalesce()
+
+
+def one_thread() -> None:
+    """Let PyTorch use one thread: networks this small only wait for more, and stall where cores are shared."""
+    torch.set_num_threads(1)

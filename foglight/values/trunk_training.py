@@ -15,8 +15,9 @@ from foglight.names import BadInput
 from foglight.solve.tree import TooLarge
 from foglight.solve.trunk import Trunk, TrunkJudge, solve_trunk
 from foglight.values.datasets import Request
-from foglight.values.evaluator import Network, one_thread
+from foglight.values.evaluator import Network
 from foglight.values.generation import generate
+from foglight.values.networks import one_thread
 from foglight.values.training import Settings, Training
 
 NETWORK = "network.safetensors"
