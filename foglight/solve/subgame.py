@@ -59,8 +59,8 @@ class Evaluator:
         self.publics = list(publics)
         sizes = [len(keys) for public in publics for keys in public.keys]
         self._ends = np.cumsum(sizes)[:-1]
-        seats = len(publics[0].keys)
-        whose = np.repeat(np.tile(np.arange(seats), len(publics)), sizes)
+        seats = len(publics[0].keys) if publics else 0
+        whose = np.repeat(np.tile(np.arange(seats), len(publics)), np.array(sizes, np.int64))
         self.places = [np.flatnonzero(whose == seat) for seat in range(seats)]  # of a seat's information states
 
     def value(self, public: PublicState, ranges: Ranges) -> list[np.ndarray]:

@@ -106,6 +106,8 @@ class TrunkSolver:
 
     def _add_leaves(self, plan: np.ndarray, seat: int, gradient: np.ndarray) -> None:
         """Give what the leaves are worth to a seat to the sequences that lead there."""
+        if not self.trunk.leaves:
+            return
         worth = self.evaluator.seat_values(self.trunk.flat_ranges(plan), seat)
         gradient += np.bincount(self._ends[seat], worth, len(gradient))
 
