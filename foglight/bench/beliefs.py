@@ -5,11 +5,11 @@ Every task gives rows of one table; a section is a list of tasks.
 
 from collections.abc import Callable, Sequence
 
-from foglight.bench import deals, legality, samples, trackers
+from foglight.bench import boards, deals, legality, samples, trackers
 from foglight.bench.figures import Row
 from foglight.names import BadInput, unknown
 
-SECTIONS = ("deals", "samples", "trackers", "legality")
+SECTIONS = ("deals", "samples", "trackers", "boards", "legality")
 ALL = "all"
 SPEED = "figures, peers and bars"
 TRACKERS = "trackers: children tried a second, time for an observation, sizes of sets"
@@ -38,6 +38,7 @@ def tasks(
         "deals": [(SPEED, task) for task in deals.tasks(seconds)],
         "samples": [(SPEED, task) for task in samples.tasks(positions, seed)],
         "trackers": [(TRACKERS, task) for task in trackers.tasks(games, seed=seed)],
+        "boards": [(SPEED, task) for task in boards.tasks(seconds)],
         "legality": [(LEGALITY, task) for task in legality.tasks(samples_, positions, games, seed)],
     }
     return [task for name in SECTIONS if section in (name, ALL) for task in found[name]]

@@ -29,6 +29,7 @@ CASES = {  # our game: the same game there
     ),
     "dark_chess(size=4)": "dark_chess(board_size=4)",
     "dark_chess(size=8)": "dark_chess",
+    "rbc": "rbc",
     "oh_hell(players=3,suits=3,ranks=4,tricks=3)": (
         "oh_hell(players=3,num_suits=3,num_cards_per_suit=4,num_tricks_fixed=3)"
     ),

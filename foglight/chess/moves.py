@@ -105,7 +105,7 @@ _LEAVING[[4, 60]] = [BLACK_LEFT + BLACK_RIGHT, WHITE_LEFT + WHITE_RIGHT]
 
 
 @jitable
-def _facing(size, board):
+def facing(size, board):
     """The three words of kinds, the mover's pieces and the en passant square, the mover's first rank first."""
     first, second, third, whites = board[0], board[1], board[2], board[WHITES]
     passed = en_passant(board)
@@ -145,10 +145,17 @@ def _kind_in(first, second, third, square):
 @jitable
 def write_moves(size, board, out):
     """Write the moves of the side to move, ascending, into `out`; how many."""
-    first, second, third, own, passed = _facing(size, board)
+    first, second, third, own, passed = facing(size, board)
     taken = first | second | third
+    return write_where(size, board, (first, second, third), own, taken, taken & ~own | passed, out)
+
+
+@jitable
+def write_where(size, board, kinds, own, taken, prey, out):
+    """The same, where `taken` squares are in the way and pawns take on squares of `prey`, all as the mover sees it."""
+    first, second, third = kinds
     pawns = own & first & ~second & ~third
-    one, two, right, left = _pawn_targets(size, pawns, taken & ~own | passed, AREA[size] & ~taken)
+    one, two, right, left = _pawn_targets(size, pawns, prey, AREA[size] & ~taken)
     n = 0
     for file in range(size):
         rest = own & A_FILE << uint64(file)
@@ -226,7 +233,7 @@ def _write_leaps(square, ends, out, n):
 @jitable
 def has_move(size, board):
     """Whether the side to move can move at all."""
-    first, second, third, own, passed = _facing(size, board)
+    first, second, third, own, passed = facing(size, board)
     taken = first | second | third
     pawns = own & first & ~second & ~third
     one, _, right, left = _pawn_targets(size, pawns, taken & ~own | passed, AREA[size] & ~taken)
@@ -244,10 +251,17 @@ def has_move(size, board):
 @jitable
 def random_move(size, board, random, out):
     """A uniformly random move; `out` has room for two numbers a piece, and eight more."""
-    first, second, third, own, passed = _facing(size, board)
+    first, second, third, own, passed = facing(size, board)
     taken = first | second | third
+    return random_where(size, board, (first, second, third), own, taken, taken & ~own | passed, 0, random, out)
+
+
+@jitable
+def random_where(size, board, kinds, own, taken, prey, more, random, out):
+    """The same, of the moves that `write_where` writes and `more` others; NUM_MOVES stands for one of these."""
+    first, second, third = kinds
     pawns = own & first & ~second & ~third
-    one, two, right, left = _pawn_targets(size, pawns, taken & ~own | passed, AREA[size] & ~taken)
+    one, two, right, left = _pawn_targets(size, pawns, prey, AREA[size] & ~taken)
     free = AREA[size] & ~own
     # a list of (where from, where to): a square from 0 to 63, or 64 plus the steps that pawns have come
     out[0], out[1] = 64 + 8, int64(one)
@@ -268,7 +282,10 @@ def random_move(size, board, random, out):
     last = LAST_RANK[size]
     total += 3 * (count(one & last) + count(right & last) + count(left & last))
     castle_left, castle_right = _castles(board, taken)
-    drawn = below(random, total + castle_left + castle_right)
+    castles = castle_left + castle_right
+    drawn = below(random, total + castles + more)
+    if drawn >= total + castles:
+        return NUM_MOVES
     if drawn >= total:
         return CASTLE_LEFT if castle_left and drawn == total else CASTLE_RIGHT
     if drawn >= plain:
@@ -281,7 +298,7 @@ def random_move(size, board, random, out):
         size_here = count(uint64(out[i + 1]))
     end = nth(uint64(out[i + 1]), drawn)
     start = out[i] if out[i] < 64 else end + 64 - out[i]
-    return int64(_NUMBER[64 * start + end])
+    return move_between(start, end)
 
 
 @jitable
@@ -308,6 +325,12 @@ def meaning_seen(move):
     """Where a move starts and ends as the mover sees it, and its special: 0, 1-3 underpromotion, 4-5 castling."""
     packed = int64(_MEANING[move])
     return packed & 63, packed >> 6 & 63, packed >> 12
+
+
+@jitable
+def move_between(start, end):
+    """The move from one square to another as the mover sees them, neither castling nor an underpromotion."""
+    return int64(_NUMBER[64 * start + end])
 
 
 @jitable

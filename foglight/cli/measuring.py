@@ -71,7 +71,7 @@ def rollouts(
 
 @bench.command()
 def beliefs(
-    section: Annotated[str, typer.Option(help="One of deals, samples, trackers, legality; or all.")] = "all",
+    section: Annotated[str, typer.Option(help="One of deals, samples, trackers, boards, legality; or all.")] = "all",
     seconds: Annotated[float, typer.Option(help="Time for each rate.")] = 0.5,
     positions: Annotated[int, typer.Option(help="Random positions of each card game.")] = 50,
     games: Annotated[int, typer.Option(help="Random games for each tracker.")] = 20,

@@ -131,7 +131,7 @@ def _explained(
     tally = np.array([0, 0, 0, n, 0])  # next parent, whether unnoticed ones are followed, again, rows, transitions
     done = thinned = False
     while not done:
-        table = _table(rows, n, how.width)
+        table = table_of(rows, n, how.width)
         done = _expand(
             how.game, how.policy, source, mass, observation, how.viewer, how.width,
             rows, weights, pending, table, sieve, tally,
@@ -158,7 +158,7 @@ def _rescaled(pending: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarr
     return np.where(pending >= _TODO, pending * scale, pending)
 
 
-def _table(rows: np.ndarray, n: int, width: int) -> np.ndarray:
+def table_of(rows: np.ndarray, n: int, width: int) -> np.ndarray:
     """Open addressing: in each slot the upper half of a row's hash, and its place plus one."""
     table = np.zeros(1 << (2 * len(rows) - 1).bit_length(), np.uint64)
     if n:
@@ -178,11 +178,11 @@ def _note(game, before, action, after):
 @kernel
 def _index(rows, n, width, table):
     for i in range(n):
-        _place(rows[i], width, rows, i, table)
+        place(rows[i], width, rows, i, table)
 
 
 @jitable
-def _place(row, width, rows, n, table):
+def place(row, width, rows, n, table):
     """Where an equal row is among the first n, or n, which is then noted as its place."""
     mask = len(table) - 1
     code = uint64(_row_hash(row, width))
@@ -274,7 +274,7 @@ def _expand(game, policy, source, mass, observation, viewer, width, rows, weight
                     sieve[1] -= 1.0
                     share = sieve[0]
                 _note(game, parent, actions[j], after)
-                at = _place(after, width, rows, n, table)
+                at = place(after, width, rows, n, table)
                 if at == n:
                     n += 1
                     for k in range(len(after)):

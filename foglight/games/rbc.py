@@ -1,0 +1,249 @@
+"""Reconnaissance Blind Chess: each turn, sense what stands on 3x3 squares, then move without seeing the other's pieces.
+
+The rules are those of the Python package `reconchess`, less its clocks. A turn is two actions of one seat: a sense and
+a request, which may become another move or none (`foglight/chess/blind.py`). Whoever takes the king wins. A draw is
+`reversible` plies without capture or pawn move, passes included, or `turns` turns of both sides. Without the second, a
+game has fewer than 6 400 turns: pawns move at most 96 times and 30 pieces can be taken.
+
+Of a move, everybody is told where a piece was taken, if one was, but not which; the mover also, what became of its
+request. That a sense has been made is public, where it was made is not. When the game ends all are told how.
+
+seats   0 black, 1 white, which moves first
+world   the position (`foglight/chess/board.py`); in the free bits of its last word, bit 0: whether the seat has sensed;
+        the others: 0 while the game goes on, 1 + who took the king, 3 turn limit, 4 limit of reversible moves
+action  and observations: see `foglight/chess/blind.py`. A pawn's move to the last rank without a piece means a queen;
+        `reconchess` lists it as well where it takes, we only read it
+"""
+
+from typing import Annotated, Any, NamedTuple
+
+from numpy import uint64
+
+from foglight.bits import get
+from foglight.chess import blind, notation
+from foglight.chess.board import (
+    CASTLING,
+    CLOCK,
+    CLOCK_LIMIT,
+    FREE_BITS,
+    KING,
+    PAWN,
+    PLIES,
+    STATE,
+    TURN,
+    WORDS,
+    kind_at,
+    pieces_of,
+)
+from foglight.chess.moves import CASTLE_LEFT, CASTLE_RIGHT, meaning_seen
+from foglight.compile import implements, jitable
+from foglight.names import Between, Word
+from foglight.randomness import below
+from foglight.rules import TERMINAL, game
+
+_UNLIMITED = 10_000  # more turns than there can be
+_START = notation.read_fen("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1")[1]
+_SENSED = uint64(1 << FREE_BITS)
+_TURN_LIMIT, _MOVE_LIMIT = 3, 4
+_RESULT = (STATE, FREE_BITS + 1, 3)
+# every piece where it has most moves, every pawn a queen; castling to both sides, and passing
+_MOST_ACTIONS = 9 * 27 + 2 * (14 + 13 + 8) + 8 + 3
+_NAMES = ("black", "white")
+_ENDS = ("", "black takes the king", "white takes the king", "turn limit", "too many reversible moves")
+
+
+@game
+class Rbc(NamedTuple):
+    turns: Annotated[int, Word("none", _UNLIMITED), Between(1, _UNLIMITED)] = _UNLIMITED
+    reversible: Annotated[int, Between(1, CLOCK_LIMIT)] = CLOCK_LIMIT
+
+
+@implements(Rbc)
+def num_players(game):
+    return 2
+
+
+@implements(Rbc)
+def num_words(game):
+    return WORDS
+
+
+@implements(Rbc)
+def num_actions(game):
+    return blind.NUM_ACTIONS
+
+
+@implements(Rbc)
+def max_legal(game):
+    return _MOST_ACTIONS
+
+
+@implements(Rbc)
+def begin(game, world):
+    for i in range(WORDS):
+        world[i] = _START[i]
+
+
+@implements(Rbc)
+def player(game, world):
+    return TERMINAL if get(world, _RESULT) != 0 else get(world, TURN)
+
+
+@jitable
+def _has_sensed(world):
+    return world[STATE] & _SENSED != uint64(0)
+
+
+@implements(Rbc)
+def legal(game, world, out):
+    if _has_sensed(world):
+        n = blind.write_requests(world, out)
+        for i in range(n):
+            out[i] += blind.FIRST_MOVE
+        out[n] = blind.PASS
+        return n + 1
+    for square in range(blind.NO_SENSE + 1):
+        out[square] = square
+    return blind.NO_SENSE + 1
+
+
+@implements(Rbc)
+def pick(game, world, random, out):
+    if _has_sensed(world):
+        return blind.FIRST_MOVE + blind.random_request(world, random, out)
+    return below(random, blind.NO_SENSE + 1)
+
+
+@implements(Rbc)
+def step(game, world, action):
+    if action < blind.FIRST_MOVE:
+        world[STATE] |= _SENSED
+        return
+    seat = get(world, TURN)
+    taken_move = blind.NONE if action == blind.PASS else blind.outcome(world, action - blind.FIRST_MOVE)
+    kind, _ = blind.play_outcome(world, taken_move)
+    result = 0
+    if kind == KING:
+        result = 1 + seat
+    elif get(world, PLIES) >= 2 * game.turns:
+        result = _TURN_LIMIT
+    elif get(world, CLOCK) >= game.reversible:
+        result = _MOVE_LIMIT
+    world[STATE] = world[STATE] & ~_SENSED | uint64(result) << uint64(_RESULT[1])
+
+
+@implements(Rbc)
+def returns(game, world, out):
+    winner = get(world, _RESULT) - 1
+    out[0] = out[1] = 0.0
+    if winner < 2:
+        out[winner] = 1.0
+        out[1 - winner] = -1.0
+
+
+@implements(Rbc)
+def observe(game, before, action, after, viewer):
+    result = get(after, _RESULT)
+    if viewer != get(before, TURN):
+        return blind.others_code(before, action, after, result)
+    if action < blind.FIRST_MOVE:
+        return blind.sense_code(before, action)
+    return blind.move_code(before, action, after, result)
+
+
+# For people -----------------------------------------------------------------------------------------------------
+
+
+@implements(Rbc)
+def title(game):
+    return "Reconnaissance Blind Chess: sense nine squares, then move; whoever takes the king wins"
+
+
+@implements(Rbc)
+def action_names(game, world, action):
+    if action < blind.NO_SENSE:
+        return (f"sense {notation.square_name(action)}",)
+    if action in (blind.NO_SENSE, blind.PASS):
+        return ("no sense",) if action == blind.NO_SENSE else ("pass",)
+    move = action - blind.FIRST_MOVE
+    start, end, special = (int(part) for part in meaning_seen(move))
+    over = 0 if get(world, TURN) else 56
+    start, end = start ^ over, end ^ over
+    plain = notation.square_name(start) + notation.square_name(end)
+    if move in (CASTLE_LEFT, CASTLE_RIGHT):
+        return (plain, "O-O-O", "0-0-0") if move == CASTLE_LEFT else (plain, "O-O", "0-0")
+    if kind_at(world, start) == PAWN and end // 8 in (0, 7):
+        return (plain + "qrbn"[special], plain) if special == 0 else (plain + "qrbn"[special],)
+    return (plain,)
+
+
+@implements(Rbc)
+def places(game):
+    return [notation.square_name(8 * rank + file) for rank in reversed(range(8)) for file in range(8)], 8
+
+
+@implements(Rbc)
+def contents(game, world):
+    letters = notation.letters(world)
+    return [letters[8 * rank + file] for rank in reversed(range(8)) for file in range(8)]
+
+
+@implements(Rbc)
+def board(game, world):
+    doing = "moves" if _has_sensed(world) else "senses"
+    end = _ENDS[get(world, _RESULT)] or f"{_NAMES[get(world, TURN)]} {doing}"
+    return f"{_drawn(notation.letters(world))}\n{notation.fen(8, world)}\n{end}"
+
+
+@implements(Rbc)
+def view(game, world, seat):
+    own, letters = int(pieces_of(world, seat)), notation.letters(world)
+    signs = [letters[square] if own >> square & 1 else "?" for square in range(64)]
+    rights = get(world, CASTLING) >> (2 * (1 - seat)) & 3
+    castling = ", ".join(name for i, name in enumerate(("O-O", "O-O-O")) if rights >> i & 1) or "none"
+    return f"you are {_NAMES[seat]}\n{_drawn(signs)}\nmove {1 + get(world, PLIES) // 2}, rights to castle: {castling}"
+
+
+def _drawn(signs: list[str]) -> str:
+    lines = [f"{rank + 1:>2} {' '.join(signs[8 * rank : 8 * rank + 8])}" for rank in reversed(range(8))]
+    return "\n".join([*lines, "   a b c d e f g h"])
+
+
+@implements(Rbc)
+def observation_text(game, before, action, after, viewer):
+    mover = get(before, TURN)
+    code = int(observe(game, before, action, after, viewer))
+    if action < blind.FIRST_MOVE:
+        if viewer != mover:
+            return f"{_NAMES[mover]} senses"
+        return action_names(game, before, action)[0] + ("" if action == blind.NO_SENSE else f" {_seen(before, action)}")
+    if viewer == mover:
+        _, landed, taken, result = blind.parted_move(code)
+        said = _became(before, action, landed)
+    else:
+        taken, result = blind.parted_other(code)
+        said = f"{_NAMES[mover]} moves"
+    where = f", taking on {notation.square_name(taken)}" if taken != blind.NONE else ""
+    return said + where + (f", {_ENDS[result]}" if result else "")
+
+
+def _seen(world: Any, square: int) -> str:
+    """What is sensed, from the highest rank down: `rnb/ppp/...`."""
+    letters, file, rank = notation.letters(world), square % 8, square // 8
+    rows = range(min(rank + 1, 7), max(rank - 1, 0) - 1, -1)
+    return "/".join("".join(letters[8 * r + max(file - 1, 0) : 8 * r + min(file + 1, 7) + 1]) for r in rows)
+
+
+def _became(before: Any, action: int, landed: int) -> str:
+    """A request, and what became of it."""
+    name = action_names(Rbc(), before, action)[0]
+    if action == blind.PASS:
+        return name
+    if landed == blind.NONE:
+        return f"{name} fails"
+    castles = action - blind.FIRST_MOVE in (CASTLE_LEFT, CASTLE_RIGHT)
+    return (
+        name
+        if castles or name[2:4] == notation.square_name(landed)
+        else f"{name} ends on {notation.square_name(landed)}"
+    )
