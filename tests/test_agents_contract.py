@@ -19,7 +19,7 @@ from foglight.solve.solved import Solved
 pytestmark = pytest.mark.plain
 
 AGENTS = [
-    name for name in fl.agent_names() if not hasattr(agent_class(name), "read") and not hasattr(agent_class(name), "plays")
+    name for name in fl.agent_names() if not any(hasattr(agent_class(name), special) for special in ("read", "plays"))
 ]
 GAMES = ["kuhn_poker", "unseen_rps", "goofspiel(cards=3)", "dark_hex(rows=2,cols=2)"]
 FILES = tempfile.TemporaryDirectory(prefix="foglight-")

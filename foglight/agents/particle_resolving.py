@@ -15,7 +15,7 @@ import numpy as np
 
 from foglight.agents import Agent
 from foglight.agents._searching import Explanation
-from foglight.names import BadInput, Between
+from foglight.names import BadInput, Between, Word
 from foglight.randomness import fold, weighted
 from foglight.rules import num_players
 from foglight.solve.lookahead import Lookahead, cut
@@ -25,6 +25,8 @@ from foglight.solve.subgame import Evaluator
 from foglight.worlds.regeneration import BeliefLost
 
 _NONE, _SHIPPED = "none", "auto"
+_AUTO = 0  # the depth that the network was trained for, or to the end where that is not far
+_EASY = 150_000  # nodes that are faster to solve than a network is to ask
 _MANY = 10**9
 _REMEMBERED = 1000  # trunks
 
@@ -35,7 +37,7 @@ class ParticleResolving(Agent):
 
     network: str = _SHIPPED
     particles: Annotated[int, Between(1, 10**6)] = 200
-    depth: Annotated[int, Between(0, 100)] = 0
+    depth: Annotated[int, Word("auto", _AUTO), Between(0, 100)] = _AUTO
     iterations: Annotated[int, Between(0, 10**6)] = 0
     time: Annotated[float, Between(0, 86400)] = 0.0
 
@@ -51,7 +53,7 @@ class ParticleResolving(Agent):
             raise BadInput(f"particle_resolving is for two seats, {self.game} has {num_players(self.game)}")
         if self._known[0] != self.game:
             evaluator, depth = self._evaluator_for(self.game)
-            cut(first_particles(self.game), depth)  # says so if that cannot be
+            cut(first_particles(self.game), depth, 0 if self.depth else _EASY)  # says so if that cannot be
             self._known = self.game, (evaluator, depth)
             self._memory: dict[int, Lookahead] = {}  # by public state, while all of its histories are held
         self._evaluator, self._depth = self._known[1]
@@ -149,7 +151,7 @@ class ParticleResolving(Agent):
         name = self._root.public.key
         if self._whole and not self.time and name in self._memory:
             return self._memory[name]
-        look = Lookahead(self._root, self._depth, self._evaluator)
+        look = Lookahead(self._root, self._depth, self._evaluator, 0 if self.depth else _EASY)
         look.solve(*self._budget(begin))
         if self._whole and not self.time and len(self._memory) < _REMEMBERED:
             self._memory[name] = look

@@ -22,6 +22,7 @@ def train(
     iterations: Annotated[int, typer.Option(help="Of CFR+, in a trunk; with --trunk, in a subgame.")] = 0,
     rounds: Annotated[int, typer.Option(help="Of playing and training.")] = 16,
     games: Annotated[int, typer.Option(help="Of each round.")] = 200,
+    easy: Annotated[int, typer.Option(help="Trunks go to the end where that takes fewer nodes than this.")] = 0,
     trunk: Annotated[int, typer.Option(help="No self-play: learn random beliefs at this depth of the game.")] = 0,
     strategies: Annotated[int, typer.Option(help="Random strategies, with --trunk.")] = 1000,
     recall: Annotated[str, typer.Option(help="Features, with --trunk: perfect or imperfect.")] = "perfect",
@@ -64,7 +65,7 @@ def train(
             from foglight.values.self_play import learn
 
             asked = given | ({"kind": kind} if kind else {}) | ({"iterations": iterations} if iterations else {})
-            plan = Plan(name, depth, particles, rounds=rounds, games=games, seed=seed, **asked)
+            plan = Plan(name, depth, particles, rounds=rounds, games=games, seed=seed, easy=easy, **asked)
             if steps:
                 plan = type(plan)(**{**plan.__dict__, "steps": steps})
             with bar("games") as progress:

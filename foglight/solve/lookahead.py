@@ -16,7 +16,7 @@ from foglight.solve.plans import realised, values
 from foglight.solve.public import Unnoticed
 from foglight.solve.regret import Regrets
 from foglight.solve.subgame import Evaluator
-from foglight.solve.tree import TooLarge
+from foglight.solve.tree import TooLarge, guessed_size
 from foglight.solve.trunk import Trunk, TrunkSolver
 
 _PATIENCE = 3  # transitions further down that a trunk may end
@@ -28,9 +28,9 @@ _AT_ONCE = 10  # iterations between two looks at the clock
 class Lookahead:
     """A trunk of `depth` transitions below particles, or a few more, where everybody sees that time has passed."""
 
-    def __init__(self, particles: Particles, depth: int, evaluator: Evaluator) -> None:
+    def __init__(self, particles: Particles, depth: int, evaluator: Evaluator, easy: int = 0) -> None:
         self.particles = particles
-        self.trunk = cut(particles, depth)
+        self.trunk = cut(particles, depth, easy)
         self._solver: Any = (
             TrunkSolver(self.trunk, evaluator)
             if self.trunk.leaves
@@ -90,8 +90,14 @@ class Lookahead:
         return Particles(leaf.public, self.trunk.leaf_range(leaf, plan))
 
 
-def cut(particles: Particles, depth: int) -> Trunk:
-    """The trunk below particles, so many transitions deep or a few more; to the end if the public notices nothing."""
+def cut(particles: Particles, depth: int, easy: int = 0) -> Trunk:
+    """The trunk below particles, so many transitions deep or a few more.
+
+    It goes to the end of the game where that takes fewer than about `easy` nodes, and where it can end nowhere else,
+    since the public does not notice that time passes.
+    """
+    if easy and guessed_size(particles.public.game, particles.public.rows) < easy:
+        depth = _TO_THE_END
     for deeper in range(depth, depth + _PATIENCE):
         with contextlib.suppress(Unnoticed):
             return Trunk(particles.public.game, deeper, particles.public, particles.ranges)

@@ -20,6 +20,7 @@ from foglight.rules import (
     TERMINAL,
     begin,
     chance,
+    copy_world,
     key,
     legal,
     max_legal,
@@ -195,19 +196,27 @@ ADVICE = "give more memory, take a smaller game, cut it at a depth, or search in
 
 def _check_size(game: Any, memory: float) -> None:
     """Refuse a hopeless game at once: random games guess the number of nodes, without bias [Knuth1975]."""
+    start = new_worlds(game, 1)
+    begin(game, start[0])
+    size = guessed_size(game, start)
+    if size * _NODE_BYTES > _HOPELESS * memory * GIBIBYTE:
+        raise TooLarge(f"{game} is too large to hold: it has about 10^{np.log10(size):.0f} nodes; {ADVICE}")
+
+
+def guessed_size(game: Any, roots: Any) -> float:
+    """About how many nodes there are below some worlds down to the end, from random games."""
     sizes = np.empty(_PROBES)
-    _probe(game, generator(0), sizes)
-    if sizes.mean() * _NODE_BYTES > _HOPELESS * memory * GIBIBYTE:
-        raise TooLarge(f"{game} is too large to hold: it has about 10^{np.log10(sizes.mean()):.0f} nodes; {ADVICE}")
+    _probe(game, roots, generator(0), sizes)
+    return float(sizes.mean()) * len(roots)
 
 
 @kernel
-def _probe(game, random, sizes):
-    """In each random game, the number of nodes if all of the tree were like it."""
+def _probe(game, roots, random, sizes):
+    """In each random game, the number of nodes below its root if all of the tree were like it."""
     actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
     for i in range(len(sizes)):
         world = new_worlds(game, 1)[0]
-        begin(game, world)
+        copy_world(game, world, roots[below(random, len(roots))])
         sizes[i], width = 1.0, 1.0
         mover = player(game, world)
         while mover != TERMINAL and width < 1e100:

@@ -34,6 +34,7 @@ class Plan:
     width: int = 256
     memory: int = 30_000  # points, the latest, that are learned from
     seed: int = 0
+    easy: int = 0  # trunks go to the end where that takes fewer nodes
 
 
 class Points(NamedTuple):

@@ -139,12 +139,12 @@ class Player:
         """The trunks of a game that were solved; None for those that were not."""
         particles = self.first
         while True:
-            trunk = cut(particles, self.plan.depth)
+            trunk = cut(particles, self.plan.depth, self.plan.easy)
             if blind > 0 or (evaluator is None and trunk.leaves):
                 behaviour = random_behaviour(trunk.sequences, random)
                 yield None
             else:
-                look = Lookahead(particles, self.plan.depth, evaluator)
+                look = Lookahead(particles, self.plan.depth, evaluator, self.plan.easy)
                 look.solve(self.plan.iterations)
                 behaviour = look.average
                 yield look
