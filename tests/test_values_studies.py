@@ -1,10 +1,25 @@
-"""Studies of value networks: what was published of linear targets, and that trunks are judged."""
+"""Studies of value networks: what was published of linear targets, and that trunks, whole and sparse, are judged."""
 
+import inspect
+
+import numpy as np
 import pytest
 
 pytest.importorskip("torch", reason="value networks need PyTorch, the extra foglight[values]")
 
-from foglight.studies import linear_targets, trunk_values
+from foglight.rules import PUBLIC, key
+from foglight.solve.particles import part
+from foglight.solve.solver import solve
+from foglight.solve.trunk import Trunk, TrunkJudge
+from foglight.studies import linear_targets, particle_play, sparse_trunks, trunk_values
+
+GOOFSPIEL, LEDUC = "goofspiel(cards=5)", "leduc_poker"
+
+
+def both(results):
+    """The results of one game as those of both, for tables and pictures."""
+    leduc = {f"leduc {name}": result | {"game": LEDUC} for name, result in results.items()}
+    return {name: result | {"game": GOOFSPIEL} for name, result in results.items()} | leduc
 
 
 def test_projection_learns_linear_targets_and_concatenation_does_not():
@@ -13,14 +28,71 @@ def test_projection_learns_linear_targets_and_concatenation_does_not():
 
 
 def test_a_trunk_with_a_network_is_judged_between_the_oracle_and_worse():
-    game = "goofspiel(cards=5)"
-    bounds = trunk_values.work(game)
+    bounds = trunk_values.work(GOOFSPIEL)
     assert bounds["oracle"] < 0.02 < 1.0 < bounds["uniform"]
-    runs = {kind: trunk_values.work(game, kind, strategies=20, marks=(2, 200)) for kind in trunk_values.KINDS}
+    runs = {kind: trunk_values.work(GOOFSPIEL, kind, strategies=20, marks=(2, 200)) for kind in trunk_values.KINDS}
     for run in runs.values():
         assert run["steps"] == [2, 200] and run["loss"][1] < run["loss"][0]
         assert min(run["exploitability"]) > bounds["oracle"]
-    results = {"bounds": bounds | {"game": game}} | runs
-    leduc = {name: result | {"game": "leduc_poker"} for name, result in results.items()}
-    table = trunk_values.table(results | {f"leduc {name}": result for name, result in leduc.items()})
+    table = trunk_values.table(both({"bounds": bounds} | runs))
     assert "| `goofspiel(cards=5)` | particle | 180 |" in table
+    assert "| `leduc_poker` | histories | 180 |" in table
+
+
+def test_an_equilibrium_may_be_in_several_public_states_after_the_first_moves():
+    found = sparse_trunks.belief(GOOFSPIEL)
+    assert found.weights.sum() == pytest.approx(1.0)
+    # both bid four different cards with some probability, 5 most often: 4 * 4 histories
+    assert len(found) == 16 and found.weights.max() == pytest.approx(0.784**2, abs=0.01)
+
+
+def test_a_forest_of_public_states_is_judged_as_they_are_one_by_one():
+    everything, judge = sparse_trunks.belief(GOOFSPIEL), sparse_trunks.judge(GOOFSPIEL)
+    assert judge.exploitability(solve(GOOFSPIEL, method="lp")) == pytest.approx(0.0, abs=1e-8)
+    known = np.array([key(everything.public.game, row, PUBLIC) for row in everything.public.rows])
+    alone = []
+    for which in set(known.tolist()):  # the first round won, lost or tied
+        particles = part(everything, np.flatnonzero(known == which))
+        alone.append(TrunkJudge(Trunk(GOOFSPIEL, 2, particles.public, particles.ranges)).exploitability({}))
+    assert len(alone) == 3
+    assert judge.exploitability({}) == pytest.approx(sum(alone), abs=1e-8)
+    assert judge.exploitability({}, 1000) == pytest.approx(sum(alone), abs=1e-3)
+
+
+def test_sparse_trunks_degrade_gracefully_with_the_histories_they_lack(tmp_path):
+    fractions = (0.0, 0.3, 1.0)
+    exact = sparse_trunks.work(GOOFSPIEL, "oracle", fractions=fractions)
+    assert exact["histories"] == [1, 5, 16]
+    few, some, whole = exact["exploitability"]
+    assert whole < 0.01 < some < 0.1 < few < 0.42 < exact["uniform"]
+    runs = {
+        kind: sparse_trunks.work(GOOFSPIEL, kind, strategies=20, steps=200, fractions=fractions)
+        for kind in sparse_trunks.KINDS
+    }
+    assert min(run["exploitability"][-1] for run in runs.values()) > whole
+    results = both({"oracle": exact} | runs)
+    assert "| `goofspiel(cards=5)` | how many (reach) | 1 (62%) | 5 (93%) | 16 (100%) |" in sparse_trunks.table(results)
+    sparse_trunks.draw(results, tmp_path / "picture.png")
+
+
+def test_the_particle_algorithm_is_measured_and_meets_others(tmp_path):
+    cells = particle_play.cells(True, 0)
+    uniform = particle_play.work(**cells["leduc_poker, uniform"] | {"game": "kuhn_poker"})
+    assert uniform["exploitability"] == pytest.approx(11 / 24)
+    fast = {"game": "kuhn_poker", "iterations": 20, "network": "none"}
+    several = particle_play.work(**cells["leduc_poker, all"] | fast)
+    assert 0.0 < several["exploitability"] < uniform["exploitability"]
+    short = {"seconds": 0.01, "games": 2, "network": "none"}
+    met = particle_play.work(**cells["goofspiel(cards=5), random"] | short)
+    assert 0.0 <= met["score"] <= met["games"] == 2
+    results = both({"uniform": uniform, "all": several, "random": met})
+    table = particle_play.table(results)
+    assert "| `leduc_poker` | all |" in table and "| `goofspiel(cards=5)` | `random` |" in table
+    particle_play.draw(results, tmp_path / "picture.png")
+
+
+def test_every_cell_of_a_study_can_be_worked_out():
+    for study in (trunk_values, sparse_trunks):
+        for quick in (True, False):
+            for arguments in study.cells(quick, 0).values():
+                inspect.signature(study.work).bind(**arguments)

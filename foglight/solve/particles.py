@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from foglight.games import load_game
-from foglight.names import BadInput
 from foglight.policies import Uniform
 from foglight.rules import (
     CHANCE,
@@ -29,12 +28,12 @@ from foglight.rules import (
 )
 from foglight.solve.public import PublicState, public_state
 from foglight.worlds.expansion import chosen
+from foglight.worlds.regeneration import BeliefLost
 from foglight.worlds.tracker import Tracker, Worlds
 
 _FLOOR = 1e-3  # of the likeliest: what is thought impossible is kept now and then
 _WIDEST = 3  # information states of a seat, in square roots of the number of histories
 _TRACKED = 5000  # worlds that are followed to find new particles; fewer would die on the way
-_WITNESSES = 200  # worlds that are asked what the public sees
 
 
 @dataclass(frozen=True)
@@ -114,48 +113,57 @@ def regenerated(game: Any, seat: int, observations: list[int], most: int, seed: 
     """Particles from what a seat has observed, when all that were held contradict it.
 
     Half of them are worlds that the seat holds possible, half are worlds that the public does; both are weighted as if
-    everybody had played at random, since nothing better is known.
+    everybody had played at random, since nothing better is known. Raises BeliefLost if no world can be found.
     """
-    own, public = (
-        Tracker(game, viewer, cap=max(most, _TRACKED), policy=Uniform(), seed=seed) for viewer in (seat, PUBLIC)
-    )
+    own, public = (_tracker(game, viewer, most, seed) for viewer in (seat, PUBLIC))
+    followed = True  # whether what the public has seen is known
     for observation in observations:
-        shown = _shown(game, own.worlds(turn_only=False), observation, seat)
+        shown = _shown(game, own.worlds(turn_only=False), observation, seat) if followed else None
         own.observe(observation)
-        if shown != NOTHING:
-            public.observe(shown)
-    possible = own.worlds()
-    here = np.uint64(key(game, possible.rows[0], PUBLIC))
-    beside = public.worlds(turn_only=False)
-    among = np.array([np.uint64(key(game, row, PUBLIC)) == here for row in beside.rows])
-    random = np.random.default_rng(seed)
-    half = min(len(possible.weights), most - most // 2)
-    mine = random.choice(len(possible.weights), half, replace=False, p=_spread(possible.weights))
-    fits = np.flatnonzero(among)
-    others = random.choice(fits, min(len(fits), most // 2), replace=False, p=_spread(beside.weights[fits]))
-    rows: Any = [*(possible.rows[i] for i in mine), *(beside.rows[i] for i in others)]
-    weights = np.concatenate([possible.weights[mine], beside.weights[others]])
+        try:
+            if shown is not None and shown != NOTHING:
+                public.observe(shown)
+        except BeliefLost:
+            shown = None
+        followed = followed and shown is not None
+    random, possible = np.random.default_rng(seed), own.worlds()
+    here = int(key(game, possible.rows[0], PUBLIC))
+    mine = _drawn(possible.weights, most - most // 2 if followed else most, random)
+    rows: Any = [possible.rows[i] for i in mine]
+    weights = possible.weights[mine]
+    if followed:
+        beside = public.worlds(turn_only=False)
+        fits = np.flatnonzero([int(key(game, row, PUBLIC)) == here for row in beside.rows])
+        others = fits[_drawn(beside.weights[fits], most // 2, random)]
+        rows += [beside.rows[i] for i in others]
+        weights = np.concatenate([weights, beside.weights[others]])
     if isinstance(possible.rows, np.ndarray):
         rows, firsts = np.unique(np.array(rows), axis=0, return_index=True)
         weights = weights[firsts]
-    found = public_state(game, int(here), rows, np.maximum(weights, 1e-12))
+    found = public_state(game, here, rows, np.maximum(weights, 1e-12))
     return Particles(found, [np.ones(len(keys)) for keys in found.keys])
 
 
-def _spread(weights: np.ndarray) -> np.ndarray:
-    """Odds in proportion to weights, none of them 0."""
-    odds = weights + 1e-9 * max(float(weights.max(initial=0.0)), 1e-300)
-    return odds / odds.sum()
+def _tracker(game: Any, viewer: int, most: int, seed: int) -> Tracker:
+    return Tracker(game, viewer, cap=max(most, _TRACKED), policy=Uniform(), seed=seed)
 
 
-def _shown(game: Any, worlds: Worlds, observation: int, seat: int) -> int:
-    """What the public observes when a seat observes this."""
+def _drawn(weights: np.ndarray, most: int, random: np.random.Generator) -> np.ndarray:
+    """At most so many of them, drawn without replacement in proportion to their weights."""
+    if len(weights) == 0:
+        return np.zeros(0, np.int64)
+    odds = weights + 1e-9 * max(float(weights.max()), 1e-300)  # none is 0
+    return random.choice(len(weights), min(most, len(weights)), replace=False, p=odds / odds.sum())
+
+
+def _shown(game: Any, worlds: Worlds, observation: int, seat: int) -> int | None:
+    """What the public observes when a seat observes this; None if none of the worlds explains it."""
     actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
     after = new_worlds(game, 1)
-    for row in worlds.rows[:_WITNESSES]:
+    for row in worlds.rows:
         n = chance(game, row, actions, odds) if player(game, row) == CHANCE else legal(game, row, actions)
         for action in actions[:n].tolist():
             transition(game, row, action, after[0])
             if observe(game, row, action, after[0], seat) == observation:
                 return int(observe(game, row, action, after[0], PUBLIC))
-    raise BadInput(f"seat {seat} of {game} cannot observe {observation} now")
+    return None

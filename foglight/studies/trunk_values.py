@@ -1,9 +1,10 @@
 """Figure 3 of particle value functions: trunk exploitability and loss over training [Sustr2021].
 
 A positional and a particle network learn the same data set: public belief states where random strategies leave the
-trunk, valued by 100 iterations of CFR+. Now and then the trunk is solved by 100 iterations of CFR+ with the network at
-its leaves, and the average strategy judged. In the same picture: exact values at the leaves (the oracle, 100 iterations
-in the subgames every time), which no network can be expected to beat by much, and the uniform trunk.
+trunk, valued by 100 iterations of CFR+. A third, ours, is the particle network that values histories (`networks`). Now
+and then the trunk is solved by 100 iterations of CFR+ with the network at its leaves, and the average strategy judged.
+In the same picture: exact values at the leaves (the oracle, 100 iterations in the subgames every time), which no
+network can be expected to beat by much, and the uniform trunk.
 
 Exploitability is the sum over both seats, as in the paper's formula (Appendix F), by 1000 iterations of CFR+, which is
 a little too high. The published figure has no numbers in the text to compare with but this: in the end the particle
@@ -11,22 +12,18 @@ network is slightly better, though its loss is higher.
 """
 
 import functools
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from foglight.names import BadInput
 from foglight.solve.subgame import Oracle
 from foglight.solve.trunk import Trunk, TrunkJudge, solve_trunk
+from foglight.studies._trunks import JUDGING, SEEDS, STRATEGIES, TRUNKS, Results, runs_of, training_of
 
-TRUNKS = {"goofspiel(cards=5)": 4, "leduc_poker": 7}  # depth: two rounds; five transitions after the two deals
-KINDS = ("positional", "particle")
-STRATEGIES = 1000
-MARKS = {True: tuple(2**k for k in range(7, 14)), False: tuple(2**k for k in range(7, 18))}  # steps, by quick
-SEEDS = {True: 1, False: 10}
-JUDGING = 1000  # iterations of CFR+
+KINDS = ("positional", "particle", "histories")
+_ALL = tuple(2**k for k in range(7, 18))
+MARKS = {True: _ALL[:-4], False: _ALL}  # steps, by quick
 
 
 def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
@@ -46,12 +43,9 @@ def work(game: str, kind: str = "", seed: int = 0, strategies: int = 0, marks: t
         exact = solve_trunk(trunk, Oracle(100), 100)
         bounds = {"uniform": judge.exploitability({}, JUDGING), "oracle": judge.exploitability(exact, JUDGING)}
         return {"game": game, "kind": "bounds"} | bounds
-    torch = _torch()
+    training, device = training_of(game, kind, strategies, seed)
     from foglight.values.evaluator import Network
-    from foglight.values.training import Settings, Training
 
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    training = Training(_data(game, strategies, seed), Settings(kind, seed=seed), device)
     losses, exploitabilities = [], []
     for mark in marks:
         losses.append(training.advance(mark - training.steps))
@@ -61,45 +55,23 @@ def work(game: str, kind: str = "", seed: int = 0, strategies: int = 0, marks: t
     return {"game": game, "kind": kind, "points": len(training.data)} | found
 
 
-def _torch() -> Any:
-    try:
-        import torch
-    except ImportError:
-        raise BadInput("value networks need PyTorch; install it with: pip install 'foglight[values]'") from None
-    torch.set_num_threads(1)  # networks this small only wait for more
-    return torch
-
-
 @functools.cache
 def _judged(game: str) -> tuple[Trunk, TrunkJudge]:
     trunk = Trunk(game, TRUNKS[game])
     return trunk, TrunkJudge(trunk)
 
 
-@functools.lru_cache(maxsize=1)
-def _data(game: str, strategies: int, seed: int) -> Any:
-    from foglight.values.datasets import Request
-    from foglight.values.generation import generate
-
-    with tempfile.TemporaryDirectory() as folder:
-        return generate(Request(game, TRUNKS[game], strategies, seed=seed), folder, processes=2)
-
-
-def _runs(results: dict[str, dict[str, Any]], game: str, kind: str) -> list[dict[str, Any]]:
-    return [result for result in results.values() if result["game"] == game and result["kind"] == kind]
-
-
-def table(results: dict[str, dict[str, Any]]) -> str:
+def table(results: Results) -> str:
     lines = [
         "| game | leaves | points | epochs | loss | trunk exploitability | of uniform | runs |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
     for game in TRUNKS:
-        (bounds,) = _runs(results, game, "bounds")
+        (bounds,) = runs_of(results, game, "bounds")
         uniform = bounds["uniform"]
         lines.append(f"| `{game}` | none: uniform play | | | | {uniform:.3f} | 100 % | |")
         for kind in KINDS:
-            runs = _runs(results, game, kind)
+            runs = runs_of(results, game, kind)
             last = np.array([run["exploitability"][-1] for run in runs])
             spread = f" ± {last.std(ddof=1):.3f}" if len(runs) > 1 else ""
             loss = np.mean([run["loss"][-1] for run in runs])
@@ -112,15 +84,15 @@ def table(results: dict[str, dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
+def draw(results: Results, path: Path) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 7), layout="constrained")
     for column, game in enumerate(TRUNKS):
-        (bounds,) = _runs(results, game, "bounds")
+        (bounds,) = runs_of(results, game, "bounds")
         top, bottom = figure.add_subplot(2, 2, 1 + column), figure.add_subplot(2, 2, 3 + column)
         for number, kind in enumerate(KINDS):
-            runs = _runs(results, game, kind)
+            runs = runs_of(results, game, kind)
             for axes, what in ((top, "exploitability"), (bottom, "loss")):
                 curves = np.array([run[what] for run in runs])
                 axes.loglog(runs[0]["steps"], curves.mean(0), "o-", color=f"C{number}", label=kind)

@@ -1,0 +1,48 @@
+"""What the studies of value networks share: trunks, and networks trained on data sets of the published sizes."""
+
+import functools
+import tempfile
+from typing import Any
+
+from foglight.names import BadInput
+
+TRUNKS = {"goofspiel(cards=5)": 4, "leduc_poker": 7}  # depth: two rounds; five transitions after the two deals
+STRATEGIES = 1000
+SEEDS = {True: 1, False: 10}  # by quick
+LONGEST = 2**17  # steps, of a full run
+JUDGING = 1000  # iterations of CFR+
+
+Results = dict[str, dict[str, Any]]
+
+
+def training_of(game: str, kind: str, strategies: int, seed: int) -> tuple[Any, str]:
+    """A network that is yet to be trained, and the device on which it will be."""
+    torch = limited_torch()
+    from foglight.values.training import Settings, Training
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    return Training(_data(game, strategies, seed), Settings(kind, seed=seed), device), device
+
+
+def limited_torch() -> Any:
+    """PyTorch on one core: networks this small only wait for more."""
+    try:
+        import torch
+    except ImportError:
+        raise BadInput("value networks need PyTorch; install it with: pip install 'foglight[values]'") from None
+    torch.set_num_threads(1)
+    return torch
+
+
+@functools.lru_cache(maxsize=1)
+def _data(game: str, strategies: int, seed: int) -> Any:
+    from foglight.values.datasets import Request
+    from foglight.values.generation import generate
+
+    with tempfile.TemporaryDirectory() as folder:
+        return generate(Request(game, TRUNKS[game], strategies, seed=seed), folder, processes=2)
+
+
+def runs_of(results: Results, game: str, kind: str) -> list[dict[str, Any]]:
+    """The results of one kind in one game."""
+    return [result for result in results.values() if result["game"] == game and result["kind"] == kind]

@@ -1,0 +1,151 @@
+"""Beyond the paper: the whole particle algorithm, which it leaves as future work [Sustr2021, Section 7].
+
+`particle_resolving` with the network that comes with the library, in two ways. How exploitable it is by the number of
+particles it may hold: asked at every information state with several seeds, and what it does on average is taken for its
+policy; per seat, as `fl.exploitability` says it. And how it does against others with equal time for a move; budgets are
+seconds, so these results depend on the machine and do not follow from the seed. A draw counts as half a win.
+
+Particles are bounded where a trunk ends, so the first trunk, from the start of the game, is always whole.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foglight.agent_policies import agent_policy
+from foglight.arena.intervals import wilson
+from foglight.policies import Tabular, Uniform
+from foglight.solve.solver import exploitability
+from foglight.studies import _matches
+from foglight.studies._trunks import Results, limited_torch
+
+ALL = 10**6  # particles: more than any public state of these games has histories
+PARTICLES = {"leduc_poker": (1, 3, 10, 20, ALL), "goofspiel(cards=5)": (1, 3, 10, 30, 100, ALL)}
+SEEDS = {True: 2, False: 8}  # by quick
+RIVALS = {"ismcts": "ismcts(time={})", "oos": "oos(time={})", "epimc": "epimc(time={})", "random": "random"}
+MATCHES = ("goofspiel(cards=5)", "goofspiel(cards=13)")
+SECONDS = {True: 0.1, False: 0.2}  # for a move
+GAMES = {True: 20, False: 400}
+ASKED, MET = "exploitability", "match"
+
+
+def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for game, counts in PARTICLES.items():
+        found[f"{game}, uniform"] = {"what": ASKED, "game": game, "particles": 0}
+        for particles in counts:
+            found[f"{game}, {_count(particles)}"] = {
+                "what": ASKED,
+                "game": game,
+                "particles": particles,
+                "seeds": SEEDS[quick],
+                "seed": seed,
+            }
+    for game in MATCHES:
+        for rival, spec in RIVALS.items():
+            found[f"{game}, {rival}"] = {
+                "what": MET,
+                "game": game,
+                "rival": rival,
+                "opponent": spec.format(SECONDS[quick]),
+                "seconds": SECONDS[quick],
+                "games": GAMES[quick],
+                "seed": seed,
+            }
+    return found
+
+
+def work(what: str, **arguments: Any) -> dict[str, Any]:
+    limited_torch()
+    return {"what": what} | (_exploitability(**arguments) if what == ASKED else _match(**arguments))
+
+
+def _exploitability(
+    game: str, particles: int, seeds: int = 1, seed: int = 0, iterations: int = 100, network: str = "auto"
+) -> dict[str, Any]:
+    """Of the agent with so many particles; with none, of uniform play."""
+    found = {"game": game, "particles": particles, "seeds": seeds}
+    if particles == 0:
+        return found | {"exploitability": exploitability(game, Uniform())}
+    agent = f"particle_resolving(particles={particles},iterations={iterations},network={network})"
+    tables = [agent_policy(agent, game, seed=seed + i) for i in range(seeds)]
+    mean = np.mean([table.probabilities for table in tables], axis=0)
+    return found | {"exploitability": exploitability(game, Tabular(tables[0].keys, tables[0].begins, mean))}
+
+
+def _match(
+    game: str, rival: str, opponent: str, seconds: float, games: int, seed: int, network: str = "auto"
+) -> dict[str, Any]:
+    agent = f"particle_resolving(time={seconds:g},network={network})"
+    return _matches.meet(game, rival, 1, agent, opponent, games, seed) | {"seconds": seconds}
+
+
+def _count(particles: int) -> str:
+    return "all" if particles == ALL else f"{particles}"
+
+
+def _asked(results: Results, game: str) -> dict[int, dict[str, Any]]:
+    """By number of particles; 0 is uniform play."""
+    found = [result for result in results.values() if result["what"] == ASKED and result["game"] == game]
+    return {result["particles"]: result for result in found}
+
+
+def _met(results: Results) -> list[dict[str, Any]]:
+    return [result for result in results.values() if result["what"] == MET]
+
+
+def table(results: Results) -> str:
+    lines = ["| game | particles | exploitability | of uniform | seeds |", "|---|---:|---:|---:|---:|"]
+    for game in PARTICLES:
+        by_count = _asked(results, game)
+        uniform = by_count.pop(0)["exploitability"]
+        for particles, result in by_count.items():
+            lines.append(
+                f"| `{game}` | {_count(particles)} | {result['exploitability']:.3f} "
+                f"| {result['exploitability'] / uniform:.1%} | {result['seeds']} |"
+            )
+        lines.append(f"| `{game}` | uniform play | {uniform:.3f} | 100 % | |")
+    lines += ["", "| game | against | win share | s a move | ms, ours | ms, theirs | late, ours | games |"]
+    lines += ["|---|---|---:|---:|---:|---:|---:|---:|"]
+    for point in _met(results):
+        low, high = wilson(point["score"], point["games"])
+        rate = f"{point['score'] / point['games']:.0%} ({100 * low:.0f}–{100 * high:.0f})"
+        ours, theirs = (f"{ms:.0f}" if ms is not None else "" for ms in point["ms"])
+        lines.append(
+            f"| `{point['game']}` | `{point['line']}` | {rate} | {point['seconds']:g} | {ours} | {theirs} "
+            f"| {point['overruns'][0] or 0} | {point['games']} |"
+        )
+    late = "Intervals are 95 %; late are moves that took more than 20 % plus 5 ms over their time."
+    return "\n".join(lines) + f"\n\n{late}\n"
+
+
+def draw(results: Results, path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 7), layout="constrained")
+    for column, game in enumerate(PARTICLES):
+        axes = figure.add_subplot(2, 2, 1 + column)
+        by_count = _asked(results, game)
+        uniform = by_count.pop(0)["exploitability"]
+        scores = [result["exploitability"] for result in by_count.values()]
+        axes.plot(range(len(scores)), scores, "o-", label="particle_resolving")
+        axes.axhline(uniform, color="black", linestyle=":", linewidth=1, label="uniform play")
+        axes.set_xticks(range(len(scores)), list(map(_count, by_count)))
+        axes.set(title=game, xlabel="particles", ylabel="exploitability, per seat", ylim=(0, None))
+        axes.grid(alpha=0.3)
+        axes.legend()
+    for column, game in enumerate(MATCHES):
+        axes = figure.add_subplot(2, 2, 3 + column)
+        points = [point for point in _met(results) if point["game"] == game]
+        for place, point in enumerate(points):
+            rate, (low, high) = point["score"] / point["games"], wilson(point["score"], point["games"])
+            axes.errorbar(rate, place, xerr=[[rate - low], [high - rate]], fmt="o", color="C0", capsize=3)
+        axes.axvline(0.5, color="0.6", linewidth=0.8, zorder=0)
+        axes.set_yticks(range(len(points)), [point["line"] for point in points])
+        axes.set(xlim=(0, 1), xlabel="win share of particle_resolving, equal time", title=game)
+        axes.xaxis.set_major_formatter(lambda rate, _: f"{rate:.0%}")
+        axes.margins(y=0.15)
+        axes.invert_yaxis()
+        axes.grid(axis="x", alpha=0.3)
+    figure.savefig(path, dpi=150)

@@ -1,0 +1,160 @@
+"""Figure 4 of particle value functions: trunks built from a fraction of the histories [Sustr2021].
+
+An equilibrium of the whole game, by linear programming, is played for the first moves: one bid of each seat in
+Goofspiel, three transitions after the deals in Leduc poker (a public card counts as one). H is what it may lead to, the
+histories with a reach above 1e-6, in all public states at once; it is common knowledge, as if chance had made it
+(Appendix F), so reach adds up to 1 over H. Of these, the likeliest are the roots of a sparse trunk, with both seats'
+ranges as they are. It ends where the networks of Figure 3 were trained for, and is solved by 100 iterations of CFR+
+with such a network at its leaves, or with the oracle, to tell what missing histories cost from what the network costs.
+Information states that it does not hold are played uniformly.
+
+Exploitability is that of the trunk below all of H, the sum over both seats, by 1000 iterations of CFR+. The least are
+one history in Goofspiel and two in Leduc poker. Published in numbers: uniform play has 0.42 in Goofspiel, about 3.5
+times as much as a single history, and 30 % of the histories are practically as good as all.
+"""
+
+import functools
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foglight.solve.behaviour import behaviour_of
+from foglight.solve.particles import Particles, part
+from foglight.solve.plans import realised
+from foglight.solve.public import public_state
+from foglight.solve.solver import solve
+from foglight.solve.subgame import Evaluator, Oracle
+from foglight.solve.trunk import Trunk, TrunkJudge, solve_trunk
+from foglight.studies._trunks import JUDGING, LONGEST, SEEDS, STRATEGIES, TRUNKS, Results, runs_of, training_of
+
+FIRST_MOVES = {"goofspiel(cards=5)": 2, "leduc_poker": 5}  # depth at which the sparse trunks begin
+FEWEST = {"goofspiel(cards=5)": 1, "leduc_poker": 2}  # histories
+FRACTIONS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # of the histories; 0: the fewest
+SHOWN = (0.0, 0.1, 0.3, 0.5, 0.7, 1.0)  # in the table
+KINDS = ("particle", "histories")
+STEPS = {True: 4096, False: LONGEST}  # by quick
+LEAST = 1e-6  # reach
+ORACLE = "oracle"
+_FOREST = 0  # the key of several public states as one
+
+
+def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for game in TRUNKS:
+        found[f"{game}, {ORACLE}"] = {"game": game, "kind": ORACLE}
+        for run in range(seed, seed + SEEDS[quick]):
+            for kind in KINDS:
+                arguments = {"kind": kind, "seed": run, "strategies": STRATEGIES, "steps": STEPS[quick]}
+                found[f"{game}, {kind}, {run}"] = {"game": game} | arguments
+    return found
+
+
+def work(
+    game: str,
+    kind: str,
+    seed: int = 0,
+    strategies: int = 0,
+    steps: int = 0,
+    fractions: tuple[float, ...] = FRACTIONS,
+) -> dict[str, Any]:
+    if kind == ORACLE:
+        uniform = judge(game).exploitability({}, JUDGING)
+        return {"game": game, "kind": kind, "uniform": uniform} | curve(game, Oracle(100), fractions)
+    training, device = training_of(game, kind, strategies, seed)
+    from foglight.values.evaluator import Network
+
+    training.advance(steps)
+    return {"game": game, "kind": kind} | curve(game, Network(training.trained(), device), fractions)
+
+
+def curve(game: str, evaluator: Evaluator, fractions: tuple[float, ...] = FRACTIONS) -> dict[str, Any]:
+    """By fraction, how many histories that is, how likely they are together, and what the sparse trunk scores."""
+    weights = belief(game).weights
+    likeliest = np.argsort(-weights, kind="stable")
+    found: dict[str, list[float]] = {"fractions": list(fractions), "histories": [], "reach": [], "exploitability": []}
+    for fraction in fractions:
+        kept = likeliest[: max(FEWEST[game], round(fraction * len(weights)))]
+        policy = solve_trunk(_trunk(game, part(belief(game), np.sort(kept))), evaluator, 100)
+        found["histories"].append(len(kept))
+        found["reach"].append(float(weights[kept].sum()))
+        found["exploitability"].append(judge(game).exploitability(policy, JUDGING))
+    return found
+
+
+@functools.cache
+def belief(game: str) -> Particles:
+    """What the equilibrium's first moves may lead to, in all public states at once; weights add up to 1."""
+    first = Trunk(game, FIRST_MOVES[game])
+    plan = realised(first.sequences, behaviour_of(first.sequences, solve(game, method="lp")))
+    publics, parted = first.public_states, first.leaf_ranges(plan)
+    rows, chance = (np.concatenate([getattr(public, name) for public in publics]) for name in ("rows", "chance"))
+    ranges = []
+    for seat in range(2):
+        keys = np.concatenate([public.keys[seat] for public in publics])
+        ranges.append(np.concatenate([given[seat] for given in parted])[np.argsort(keys)])
+    whole = Particles(public_state(publics[0].game, _FOREST, rows, chance), ranges)
+    support = part(whole, np.flatnonzero(whole.weights > LEAST))
+    return replace(support, public=replace(support.public, chance=support.public.chance / support.weights.sum()))
+
+
+def _trunk(game: str, particles: Particles) -> Trunk:
+    return Trunk(game, TRUNKS[game] - FIRST_MOVES[game], particles.public, particles.ranges)
+
+
+@functools.cache
+def judge(game: str) -> TrunkJudge:
+    """Measures strategies in the trunk below the whole belief."""
+    return TrunkJudge(_trunk(game, belief(game)))
+
+
+def table(results: Results) -> str:
+    (exact, *_) = runs_of(results, next(iter(TRUNKS)), ORACLE)
+    at = [i for i, fraction in enumerate(exact["fractions"]) if fraction in SHOWN]
+    few, some, whole = (exact["fractions"].index(fraction) for fraction in (0.0, 0.3, 1.0))
+    shares = " | ".join(f"{exact['fractions'][i]:.0%}" if i != few else "fewest" for i in at)
+    lines = [
+        f"| game | leaves | {shares} | 30 % over all | uniform over fewest | runs |",
+        "|---|---|" + "---:|" * (len(at) + 3),
+    ]
+    for game in TRUNKS:
+        (exact,) = runs_of(results, game, ORACLE)
+        counts = " | ".join(f"{exact['histories'][i]} ({exact['reach'][i]:.0%})" for i in at)
+        lines.append(f"| `{game}` | how many (reach) | {counts} | | | |")
+        uniform = f" {exact['uniform']:.3f} |"
+        lines.append(f"| `{game}` | none: uniform play |{uniform * len(at)} | | |")
+        for kind in (*KINDS, ORACLE):
+            curves = np.array([run["exploitability"] for run in runs_of(results, game, kind)])
+            mean, n = curves.mean(0), len(curves)
+            spread = [f" ± {deviation:.3f}" for deviation in curves.std(0, ddof=1)] if n > 1 else [""] * len(mean)
+            shown = " | ".join(f"{mean[i]:.3f}{spread[i]}" for i in at)
+            excess, ratio = mean[some] / mean[whole] - 1, exact["uniform"] / mean[few]
+            lines.append(
+                f"| `{game}` | {kind} | {shown} | {excess:+.0%} | {ratio:.1f} | {n if kind != ORACLE else ''} |"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def draw(results: Results, path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    for column, game in enumerate(TRUNKS):
+        axes = figure.add_subplot(1, 2, 1 + column)
+        (exact,) = runs_of(results, game, ORACLE)
+        shares = np.array(exact["histories"]) / exact["histories"][-1]
+        for number, kind in enumerate(KINDS):
+            curves = np.array([run["exploitability"] for run in runs_of(results, game, kind)])
+            errors = curves.std(0, ddof=1) if len(curves) > 1 else None
+            moved = shares + 0.006 * (2 * number - 1)  # so that bars do not hide each other
+            axes.errorbar(moved, curves.mean(0), errors, fmt="o-", color=f"C{number + 1}", capsize=3, label=kind)
+        axes.plot(shares, exact["exploitability"], "s--", color="black", markersize=4, label="oracle at the leaves")
+        axes.axhline(exact["uniform"], color="black", linestyle=":", linewidth=1, label="uniform play")
+        axes.set(title=game, xlabel="share of the histories, the likeliest first", ylim=(0, None))
+        axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+        axes.grid(alpha=0.3)
+        if column == 0:
+            axes.set_ylabel("trunk exploitability, both seats")
+            axes.legend()
+    figure.savefig(path, dpi=150)
