@@ -33,6 +33,7 @@ def test_a_trunk_is_learned_and_judged(run, tmp_path):
         (["kuhn_poker", "--rounds", "0"], "rounds must be at least 1"),
         (["kuhn_poker", "--kind", "magic"], "self-play trains"),
         (["kuhn_poker", "--device", "cuda:7"], "CUDA"),
+        (["kuhn_poker", "--device", "tpu"], "cpu or cuda"),
         (["goofspiel(cards=4)", "--trunk", "4", "--recall", "none"], "perfect or imperfect"),
     ],
 )

@@ -10,7 +10,7 @@ import numpy as np
 
 from foglight.names import BadInput
 from foglight.values.datasets import write_whole
-from foglight.values.networks import Ragged, Shape, one_thread, shared_matrix, torch
+from foglight.values.networks import Ragged, Shape, check_device, one_thread, shared_matrix, torch
 from foglight.values.training import Trained
 
 _SLOWER = 0.95  # by how much the rate of learning falls until the last round
@@ -70,8 +70,7 @@ class Learner:
 
     def __init__(self, plan: Plan, public: int, private: int, device: str = "cpu") -> None:
         """`public` and `private` are how many features there are of both kinds."""
-        if device.startswith("cuda") and not torch.cuda.is_available():
-            raise BadInput("there is no CUDA device here; train on cpu")
+        check_device(device)
         one_thread()
         self.plan = plan
         self.shape = Shape(plan.kind, public, private, 0, plan.base, plan.width)

@@ -214,6 +214,14 @@ def shared_matrix(pairs: np.ndarray, chance: np.ndarray, size: int, device: str 
     return torch.sparse_coo_tensor(where, amounts, (size, size), check_invariants=True).coalesce()
 
 
+def check_device(device: str) -> None:
+    """Refuse what is not there."""
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise BadInput("there is no CUDA device here; train on cpu")
+    if device != "cpu" and not device.startswith("cuda"):
+        raise BadInput(f"device must be cpu or cuda, not {device}")
+
+
 def one_thread() -> None:
     """Let PyTorch use one thread: networks this small only wait for more, and stall where cores are shared."""
     torch.set_num_threads(1)

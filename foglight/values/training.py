@@ -19,7 +19,7 @@ import numpy as np
 from foglight.names import BadInput
 from foglight.values.datasets import Dataset, write_whole
 from foglight.values.layout import Layout, layout_of
-from foglight.values.networks import Particle, Shape, Tables, shape_for, torch
+from foglight.values.networks import Particle, Shape, Tables, check_device, shape_for, torch
 from foglight.values.tensor_file import load_arrays, save_arrays
 from foglight.version import __version__
 
@@ -44,8 +44,7 @@ class Training:
 
     def __init__(self, data: Dataset, settings: Settings | None = None, device: str = "cpu") -> None:
         self.data, self.settings, self.device = data, settings or Settings(), device
-        if device.startswith("cuda") and not torch.cuda.is_available():
-            raise BadInput("there is no CUDA device here; train on cpu")
+        check_device(device)
         self.shape = shape_for(data.layout, self.settings.kind, self.settings.base, self.settings.width)
         torch.manual_seed(self.settings.seed)
         self.network = self.shape.build().to(device)
