@@ -4,12 +4,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check clean
+.PHONY: demo test check engine clean
 
 demo: .venv/installed
 	@$(BIN)/python examples/demo.py
 
-test: check
+test: check engine
 	$(BIN)/pytest --numprocesses 2
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest --numprocesses 2 -m plain
 
@@ -18,6 +18,13 @@ check: .venv/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Some tests run Stockfish. It is a package of the system, which only root may install.
+engine:
+	@PATH="$$PATH:/usr/games" command -v stockfish >/dev/null \
+		|| { test "$$(id -u)" = 0 && apt-get install -qq stockfish >/dev/null 2>&1; } \
+		|| { test "$$(id -u)" = 0 && apt-get update -qq >/dev/null 2>&1 && apt-get install -qq stockfish >/dev/null 2>&1; } \
+		|| echo '*** NO STOCKFISH: tests that need a chess engine are SKIPPED; install it: apt-get install stockfish ***'
 
 clean:
 	rm -rf .venv

@@ -15,14 +15,16 @@ from foglight.chess.board import (
     CLOCK,
     CLOCK_LIMIT,
     EN_PASSANT,
+    KING,
     PLIES,
     TURN,
     WHITE,
     WHITES,
     WORDS,
     flipped_square,
+    kind_at,
 )
-from foglight.chess.moves import CASTLE_LEFT, CASTLE_RIGHT, can_be_passed, list_moves, meaning_seen
+from foglight.chess.moves import CASTLE_LEFT, CASTLE_RIGHT, can_be_passed, list_moves, meaning_seen, move_between
 from foglight.names import BadInput
 from foglight.text import cell
 
@@ -148,6 +150,24 @@ def san(size: int, board: Any, move: int) -> str:
 def coordinates(size: int, board: Any, move: int) -> str:
     """`e2e4`, `e7e8q`; castling is the king's step."""
     return _taken_apart(size, board)[move].coordinates
+
+
+def read_coordinates(board: Any, text: str) -> int:
+    """The move that is written as `e2e4` or `e7e8n`, whether it can be played or not."""
+    start, end = read_square(text[:2]), read_square(text[2:4])
+    return numbered(start, end, text[4:5], kind_at(board, start) == KING, get(board, TURN) == WHITE)
+
+
+def numbered(start: int, end: int, promoted: str, king: bool, white: bool) -> int:
+    """The move from square to square of a king or another piece; `promoted` is a letter of `qrbn`, or nothing."""
+    if king and abs(end - start) == 2:
+        return CASTLE_LEFT if end < start else CASTLE_RIGHT
+    over = 0 if white else 56
+    start, end = start ^ over, end ^ over
+    special = "rbn".find(promoted or "q")
+    if special < 0:
+        return int(move_between(start, end))
+    return int(move_between(start, start + 8)) // 73 * 73 + 3 * special + (0, 1, 2)[end - start - 8]
 
 
 @functools.lru_cache(maxsize=1024)

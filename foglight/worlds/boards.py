@@ -21,7 +21,21 @@ from numpy import uint64
 
 from foglight.bits import bit, get
 from foglight.chess import blind, notation
-from foglight.chess.board import BLACK, CLOCK, EMPTY, KING, PAWN, STATE, TURN, WHITE, WHITES, WORDS, kind_at, pieces_of
+from foglight.chess.board import (
+    BLACK,
+    CLOCK,
+    EMPTY,
+    FREE_BITS,
+    KING,
+    PAWN,
+    STATE,
+    TURN,
+    WHITE,
+    WHITES,
+    WORDS,
+    kind_at,
+    pieces_of,
+)
 from foglight.chess.moves import CASTLE_LEFT, meaning_seen, move_between, write_moves
 from foglight.compile import jitable, kernel
 from foglight.names import BadInput
@@ -33,7 +47,8 @@ START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 NONE = blind.NONE
 _MOST = 512  # more moves than a position has
 _FIRST_ROOM = 4096  # boards; room doubles when it runs out
-_KEPT = uint64((1 << CLOCK[1]) - 1)  # of the state: side to move, castling, en passant
+# of the state: side to move, castling, en passant, and the free bits
+_KEPT = uint64(((1 << CLOCK[1]) - 1) | (2**64 - (1 << FREE_BITS)))
 
 
 class Boards:

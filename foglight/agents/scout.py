@@ -1,0 +1,162 @@
+"""Reconnaissance Blind Chess, played for chances to win over weighted boards.
+
+It keeps the boards that explain what it was told, weighed by how the other is likely to move
+(`foglight/worlds/plausible_boards.py`). It looks where the best request gains most by what may be seen, and where it
+learns most. It requests what wins most often over a sample of the boards (`foglight/search/blind_chess.py`), a few of
+them judged by a UCI engine if there is one.
+
+Without an engine, or with one that is not limited by time, what it does follows from the seed and the observations.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+from foglight.agents import Agent
+from foglight.agents._searching import Explanation
+from foglight.chess import blind
+from foglight.chess.board import WHITE
+from foglight.chess.moves import NUM_MOVES
+from foglight.chess.uci import Engine, find_engine
+from foglight.names import BadInput, Between
+from foglight.randomness import fold, unit
+from foglight.search.blind_chess import INNER, chances, dangers, gains, information, list_requests, unjudged
+from foglight.worlds.expansion import systematic
+from foglight.worlds.plausible_boards import PlausibleBoards
+
+_AUTO, _NONE = "auto", "none"
+_CURIOSITY = 0.015  # what a bit is worth, in chances to win
+_JUDGED_SHARE = 0.7  # how much boards that the engine judges count
+_DOUBT = 0.5  # when looking, weights count by this power: what the other is unlikely to do is seen best
+_LOOKING, _MOVING = np.array([1.0, 2.0, 4.0]), np.array([1.0, 1.0, 4.0])  # how boards count by danger to our king
+_HURRY = 60.0  # seconds left on the clock below which no engine is asked
+
+
+@dataclass
+class Scout(Agent):
+    """plays rbc only: weighs boards, looks where it helps, requests what wins most often; a UCI engine if there is"""
+
+    engine: str = _AUTO
+    nodes: Annotated[int, Between(1, 10**7)] = 10_000
+    boards: Annotated[int, Between(1, 10_000)] = 60
+    sample: Annotated[int, Between(1, 10_000)] = 300
+    judged: Annotated[int, Between(0, 10_000)] = 20
+    cap: Annotated[int, Between(1, 10**7)] = 30_000
+
+    plays = "rbc"
+
+    def __post_init__(self) -> None:
+        self._last: Explanation | None = None
+        self._engine: Engine | None = None
+        if self.engine == _AUTO:
+            try:
+                find_engine()
+            except BadInput:
+                return
+        if self.engine != _NONE:
+            self._engine = Engine(None if self.engine == _AUTO else self.engine, nodes=self.nodes, forgetful=True)
+
+    def start(self, game: Any, seat: int, seed: int) -> None:
+        super().start(game, seat, seed)
+        self.seconds_left = float("inf")  # whoever has a clock may say
+        if str(self.game).split("(")[0] != self.plays:
+            raise BadInput(f"scout plays {self.plays} only, not {self.game}")
+        self.belief = PlausibleBoards(
+            seat, cap=self.cap, seed=int(fold(seed, seat)) >> 1, judge=self._analysed, judged=self.judged
+        )
+
+    def observe(self, observation: int) -> None:
+        super().observe(observation)
+        self.belief.observe(observation)
+
+    def act(self, actions: Sequence[int] | None = None) -> int:
+        begin = time.perf_counter()
+        actions = list(actions or self.legal_actions())
+        choose = self._sense if actions[0] < blind.FIRST_MOVE else self._request
+        choice, values, notes = choose(actions)
+        self._last = Explanation(
+            actions[choice], actions, values, [0] * len(actions), self.belief.positions, self.belief.exact, 0,
+            time.perf_counter() - begin, notes,
+        )  # fmt: skip
+        return actions[choice]
+
+    def legal_actions(self) -> list[int]:
+        if not self.belief.has_sensed:
+            return list(range(blind.NO_SENSE + 1))
+        return [blind.FIRST_MOVE + move for move in list_requests(self.belief.boards[0]).tolist()] + [blind.PASS]
+
+    def _sense(self, actions: list[int]) -> tuple[int, list[float], dict[str, Any]]:
+        """Where looking gains most for the next request, and tells most."""
+        belief, values = self.belief, np.full(len(actions), np.nan)
+        doubtful = self._alarmed(_DOUBT, _LOOKING)
+        bits = information(belief.boards, doubtful)
+        boards, weights = self._drawn(self.sample, doubtful)
+        requests = np.append(list_requests(belief.boards[0]), blind.NONE)
+        gained = gains(boards, weights, chances(boards, requests))
+        values[INNER] = gained + _CURIOSITY * bits
+        choice = int(np.nanargmax(values))
+        at = int(np.flatnonzero(choice == INNER)[0])
+        return choice, values.tolist(), {"bits": round(float(bits[at]), 2), "gain": round(float(gained[at]), 4)}
+
+    def _request(self, actions: list[int]) -> tuple[int, list[float], dict[str, Any]]:
+        """What wins most often."""
+        requests = np.array([blind.NONE if a == blind.PASS else a - blind.FIRST_MOVE for a in actions])
+        held = self._alarmed(1.0, _MOVING)
+        boards, weights = self._drawn(self.sample, held)
+        values = weights @ chances(boards, requests)
+        notes: dict[str, Any] = {"corrections": self.belief.corrections}
+        if self._asks:
+            boards, weights = self._drawn(self.boards, held)
+            judged = weights @ chances(boards, requests, self._judged(boards, requests))
+            share = 1.0 if len(boards) == self.belief.size else _JUDGED_SHARE
+            values = (1.0 - share) * values + share * judged
+        return int(np.argmax(values)), values.tolist(), notes
+
+    def _alarmed(self, power: float, alarm: np.ndarray) -> np.ndarray:
+        """Weights to that power, more where our king is in danger."""
+        weights = self.belief.weights**power * alarm[dangers(self.belief.boards, self.seat)]
+        return weights / weights.sum()
+
+    @property
+    def _asks(self) -> bool:
+        """Whether there is an engine, and time for it."""
+        return self._engine is not None and self.seconds_left > _HURRY
+
+    def _analysed(self, boards: np.ndarray) -> list[dict[int, int]]:
+        """What the engine says of moves; nothing if nobody asks it."""
+        return self._asked(lambda engine: engine.analyse(boards), [])
+
+    def _judged(self, boards: np.ndarray, requests: np.ndarray) -> np.ndarray:
+        """What the engine says of all that may come of the requests, passing and what is no legal chess included."""
+        known = np.full((len(boards), NUM_MOVES + 1), np.nan)
+        for i, lines in enumerate(self._analysed(boards)):
+            known[i, list(lines)] = list(lines.values())
+        places, children = unjudged(boards, requests, known)
+        sign = 1.0 if self.seat == WHITE else -1.0
+        known[places[:, 0], places[:, 1]] = sign * self._asked(lambda engine: engine.evaluate(children), np.nan)
+        return known
+
+    def _asked(self, ask: Callable[[Engine], Any], otherwise: Any) -> Any:
+        """What the engine answers. One that fails again and again is not asked any more."""
+        if self._engine is not None and self._asks:
+            try:
+                return ask(self._engine)
+            except BadInput:
+                self._engine = None
+        return otherwise
+
+    def _drawn(self, n: int, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """At most n boards drawn by weight, with their weights."""
+        if self.belief.size <= n:
+            return self.belief.boards, weights
+        places, times = np.unique(systematic(weights, n, unit(self.random())), return_counts=True)
+        return self.belief.boards[places], times / times.sum()
+
+    def explain(self) -> Explanation:
+        """Why the last action was played."""
+        if self._last is None:
+            raise BadInput("nothing has been played yet, so there is nothing to explain")
+        return self._last

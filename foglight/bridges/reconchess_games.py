@@ -1,0 +1,121 @@
+"""Games of our agents against bots of `reconchess`, on its own board and by its clock."""
+
+import contextlib
+import logging
+import os
+import random
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from foglight.agents import agent_class
+from foglight.bridges.reconchess_player import FoglightPlayer
+from foglight.chess.uci import find_engine
+from foglight.names import BadInput, Spec, parse_spec, unknown
+
+BOTS = {name: f"reconchess.bots.{name}_bot" for name in ("trout", "attacker", "random")}
+SECONDS = 900.0  # for each side, for a whole game
+_ENGINE = "STOCKFISH_EXECUTABLE"  # where TroutBot looks
+
+
+@dataclass(frozen=True)
+class Game:
+    """One game, as our side sees it."""
+
+    number: int
+    colour: str
+    score: float  # 1, 0.5 for a draw, 0
+    reason: str
+    turns: int
+    seconds: float  # that our side took
+    other_seconds: float
+
+
+def find_bot(bot: str, engine: str | None = None) -> Callable[[], Any]:
+    """What makes the bot of that name, or of the file that has a class of `reconchess.Player` in it."""
+    from reconchess import load_player
+
+    if bot not in BOTS and not Path(bot).is_file():
+        raise BadInput(f"{unknown('bot', bot, list(BOTS))}, or a file with a reconchess player")
+    if bot == "trout":
+        os.environ[_ENGINE] = find_engine(engine or os.environ.get(_ENGINE))
+    try:
+        return load_player(BOTS.get(bot, bot))[1]
+    except Exception as error:
+        raise BadInput(f"cannot load the bot {bot}: {' '.join(str(error).split())}") from None
+
+
+def play_games(
+    bot: str,
+    agent: str,
+    games: int,
+    *,
+    colour: str = "both",
+    seed: int = 0,
+    engine: str | None = None,
+    seconds: float = SECONDS,
+    save: Path | None = None,
+) -> Iterator[Game]:
+    """Games one after the other, as they end; with `colour` both, we are white in every other one.
+
+    `engine` is the bot's, if it needs one, and our agent's, if it takes one and has none of its own.
+    """
+    if games < 1:
+        raise BadInput(f"games must be at least 1, not {games}")
+    if seed < 0:
+        raise BadInput(f"seed must be at least 0, not {seed}")
+    if colour not in ("white", "black", "both"):
+        raise BadInput(f"colour must be white, black or both, not {colour}")
+    if save is not None and save.exists() and not save.is_dir():
+        raise BadInput(f"cannot keep games in {save}: it is no folder")
+    make, agent = find_bot(bot, engine), with_engine(agent, engine)
+    for number in range(games):
+        white = colour == "white" or (colour == "both" and number % 2 == 0)
+        random.seed(1_000_003 * seed + number)  # bots use Python's own
+        player = FoglightPlayer(agent, seed=1_000_003 * seed + number)
+        yield _play(number, player, make(), white, seconds, save)
+
+
+def with_engine(agent: str, engine: str | None) -> str:
+    """The agent, with an engine if it takes one and none is written."""
+    spec = parse_spec(agent)
+    if engine is None or not hasattr(agent_class(spec.name), "engine") or "engine" in dict(spec.arguments):
+        return agent
+    return str(Spec(spec.name, (*spec.arguments, ("engine", find_engine(engine)))))
+
+
+def _play(number: int, player: Any, other: Any, white: bool, seconds: float, save: Path | None) -> Game:
+    import chess
+    from reconchess import LocalGame, play_local_game
+
+    game = LocalGame(seconds, 0)
+    with contextlib.redirect_stdout(sys.stderr), _closing(other):  # bots may print, and our output may be data
+        winner, reason, history = play_local_game(*((player, other) if white else (other, player)), game=game)
+    if save is not None:
+        save.mkdir(parents=True, exist_ok=True)
+        history.save(str(save / f"game_{number:04}.json"))
+    used = {colour: seconds - left for colour, left in game.seconds_left_by_color.items()}
+    return Game(
+        number,
+        chess.COLOR_NAMES[white],
+        0.5 if winner is None else float(winner == white),
+        reason.name.lower() if reason is not None else "",
+        history.num_turns(white),
+        used[white],
+        used[not white],
+    )
+
+
+@contextlib.contextmanager
+def _closing(bot: Any) -> Iterator[None]:
+    """End the engine of a bot such as TroutBot if the game is broken off; its thread would keep the program alive."""
+    try:
+        yield
+    except BaseException:
+        close = getattr(getattr(bot, "engine", None), "close", None)
+        if close is not None:
+            logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it complains at length about what was under way
+            close()
+        raise
