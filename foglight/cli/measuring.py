@@ -129,6 +129,20 @@ def bench_values(
     _measure(tasks, json_)
 
 
+@bench.command("sketches")
+def bench_sketches(
+    depth: Annotated[int, typer.Option(help="Turns, both sides counted.")] = 3,
+    moves: Annotated[int, typer.Option(help="Root moves to value; 0 for all.")] = 0,
+    positions: Annotated[int, typer.Option(help="Positions of play, beside the first turn.")] = 20,
+    seed: Seed = 0,
+    json_: Json = False,
+) -> None:
+    """Search over sets of worlds in blind chess, with and without its cache: time, and how far off values are."""
+    from foglight.bench import sketches as bench_sketching
+
+    _measure(bench_sketching.tasks(depth, moves, positions, seed), json_)
+
+
 def _measure(tasks: list[tuple[str, Any]], as_json: bool) -> None:
     """Take measurements one after the other; tables or data at the end."""
     tables: dict[str, list[Any]] = {}

@@ -7,6 +7,7 @@ evaluated what an engine would cost. `as published` is the paper's cache, its al
 put right; `accelerated` and `exact` also keep the parts of sets that make them bad (`foglight/search/bound_cache.py`).
 """
 
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,7 @@ def work(
 ) -> dict[str, Any]:
     """Search one position in several ways; the first turn if there is no seed."""
     rules, leaf = load_game(game), LEAVES[game]
-    met = _first(rules) if seed is None else positions(rules, 1, seed, leaf=leaf, after=AFTER[game], most=MOST)[0]
+    met = _first(rules) if seed is None else _position(game, seed)
     ways = WAYS
     if threshold is not None:
         both = {"as published": {"parts": False}, "accelerated": {}}
@@ -87,6 +88,11 @@ def work(
         "used": {way: report.used for way, report in found.reports.items()},
         "off": {way: [float(off) for off in found.differences(way)] for way in ways},
     }
+
+
+@functools.cache
+def _position(game: str, seed: int) -> Met:
+    return positions(load_game(game), 1, seed, leaf=LEAVES[game], after=AFTER[game], most=MOST)[0]
 
 
 def _first(game: Any) -> Met:
@@ -126,7 +132,7 @@ def _first_turns(results: Results) -> str:
     ]
     for result in _of(results, "first turn"):
         seconds, leaves = result["seconds"], result["leaves"]
-        times = [f"{_time(seconds[way])} ({seconds['baseline'] / seconds[way]:.3g}×)" for way in CACHED]
+        times = [f"{_time(seconds[way])} ({_times(seconds['baseline'] / seconds[way])})" for way in CACHED]
         counts = [f"{leaves[way]:,}" for way in WAYS]
         off = max(max(result["off"][way]) for way in CACHED)
         lines.append(
@@ -186,7 +192,7 @@ def _moves(results: Results) -> str:
         f"|---|{'---:|' * len(shown)}",
     ]
     for way in CACHED:
-        ratios = [f"{seconds['baseline'][i - 1] / seconds[way][i - 1]:.3g}×" for i in shown]
+        ratios = [_times(seconds["baseline"][i - 1] / seconds[way][i - 1]) for i in shown]
         lines.append(f"| {way} | {' | '.join(ratios)} |")
     return "\n".join(lines) + "\n"
 
@@ -215,6 +221,10 @@ def _interval(values: Sequence[float]) -> str:
     ordered = np.sort(values)
     low = max(int(binom.ppf(0.025, len(ordered), 0.5)) - 1, 0)
     return f"{np.median(ordered):.3g}× ({ordered[low]:.3g}–{ordered[len(ordered) - 1 - low]:.3g})"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f}×" if ratio >= 100 else f"{ratio:.3g}×"
 
 
 def _time(seconds: float) -> str:

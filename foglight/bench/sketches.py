@@ -1,0 +1,124 @@
+"""Search over sets of worlds with and without its cache, in Reconnaissance Blind Chess [Bernardoni2019, Section 8].
+
+The paper values white's moves on the first turn at depth 3, which we read as white's turn, black's, and one more of
+white's: white's first sense tells nothing, so that the moves are the root. Then the same from positions of play. All
+root moves get a value, no bound; times are the best of several, taken in turns with the other ways. `as published` is
+the cache without what we have added to it, the parts of sets (`foglight/search/bound_cache.py`).
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from foglight.bench.figures import Figure
+from foglight.chess.blind import NO_SENSE
+from foglight.games import load_game
+from foglight.names import BadInput
+from foglight.rules import begin, num_words, step
+from foglight.search.set_comparison import Compared, compare, positions
+from foglight.search.set_leaves import Centipawns
+from foglight.search.set_search import SetSearch
+from foglight.search.sketches import jaccard, signature
+
+GAME = "rbc"
+DEPTH, POSITIONS = 3, 20
+AFTER, MOST = range(5, 40, 2), 300  # actions before a position, the last of them a sense; worlds of one
+WAYS: dict[str, dict[str, Any]] = {
+    "baseline": {"mode": "baseline"},
+    "as published": {"mode": "accelerated", "parts": False},
+    "accelerated": {"mode": "accelerated"},
+    "exact": {"mode": "exact"},
+}
+SPEED_UP, SECONDS, MEAN, WORST = 2.87, 600, 100, 300  # the bars
+
+
+def tasks(depth: int, moves: int, n: int, seed: int) -> list[tuple[str, Callable[[], list[Figure]]]]:
+    """What there is to measure; `moves` limits the root moves, 0 does not."""
+    if not 1 <= depth <= 9:
+        raise BadInput(f"depth must be from 1 to 9 turns, not {depth}")
+    if moves < 0 or n < 0:
+        raise BadInput("moves and positions must not be negative")
+    found: list[tuple[str, Callable[[], list[Figure]]]] = [
+        (f"white's first turn, depth {depth}", partial(_first_turn, depth, moves))
+    ]
+    if n:
+        found.append((f"{n} positions of play, depth {depth}", partial(_positions, depth, moves, n, seed)))
+    found.append(("estimates from signatures", partial(_estimates, seed)))
+    return found
+
+
+def first_turn(game: Any) -> np.ndarray:
+    """The only world at white's first turn, after its sense."""
+    row = np.zeros((1, int(num_words(game))), np.uint64)
+    begin(game, row[0])
+    step(game, row[0], NO_SENSE)
+    return row
+
+
+def _first_turn(depth: int, moves: int) -> list[Figure]:
+    game = load_game(GAME)
+    rows, leaf = first_turn(game), Centipawns()
+    compare(game, 1, rows, 1, 1, leaf, WAYS)  # compiles
+    found = compare(game, 1, rows, depth, moves, leaf, WAYS)
+    shallow = min(depth, DEPTH)  # every bound is held against a search of its own
+    checked = SetSearch(game, 1, turns=shallow, leaf=leaf, check=True)
+    report = checked.valuations(rows, actions=checked.actions(rows)[: moves or None]).report
+    figures = [
+        Figure(f"baseline, {found.moves} moves", found.seconds["baseline"], " s"),
+        Figure("accelerated", found.seconds["accelerated"], " s", at_most=SECONDS),
+        Figure("exact", found.seconds["exact"], " s"),
+        Figure("as published", found.seconds["as published"], " s"),
+    ]
+    figures += [Figure(f"speed-up, {way}", found.speed_up(way), "×", at_least=_bar(way)) for way in list(WAYS)[1:]]
+    leaves = {way: found.reports[way].leaves for way in WAYS}
+    figures += [Figure(f"worlds evaluated, {way}", number, "") for way, number in leaves.items()]
+    figures += _differences([found])
+    figures.append(Figure(f"bounds used, accelerated, depth {shallow}", report.used, ""))
+    figures.append(Figure("of them wrong", report.wrong, ""))
+    return figures
+
+
+def _positions(depth: int, moves: int, n: int, seed: int) -> list[Figure]:
+    game, leaf = load_game(GAME), Centipawns()
+    met = positions(game, n, seed, leaf=leaf, after=AFTER, most=MOST)
+    found = [compare(game, one.seat, one.rows, depth, moves, leaf, WAYS) for one in met]
+    sizes = [one.worlds for one in found]
+    figures = [Figure("worlds of a position, median", float(np.median(sizes)), "")]
+    for way in list(WAYS)[1:]:
+        ups = np.array([one.speed_up(way) for one in found])
+        figures.append(Figure(f"speed-up, {way}, median", float(np.median(ups)), "×", at_least=_bar(way)))
+        figures.append(Figure(f"speed-up, {way}, least", float(ups.min()), "×"))
+        total = sum(one.seconds["baseline"] for one in found) / sum(one.seconds[way] for one in found)
+        figures.append(Figure(f"speed-up, {way}, all positions together", total, "×"))
+    return figures + _differences(found)
+
+
+def _bar(way: str) -> float | None:
+    return None if way == "as published" else SPEED_UP
+
+
+def _differences(found: list[Compared]) -> list[Figure]:
+    off = np.concatenate([one.differences("accelerated") for one in found])
+    other = sum(int((one.differences("exact") > 0).sum()) for one in found)
+    return [
+        Figure("values off, accelerated, mean", float(off.mean()), " cp", at_most=MEAN),
+        Figure("values off, accelerated, most", float(off.max()), " cp", at_most=WORST),
+        Figure("values that differ, exact", other, "", at_most=0),
+    ]
+
+
+def _estimates(seed: int) -> list[Figure]:
+    """J of random pairs of sets, estimated and true."""
+    rng, figures = np.random.default_rng(seed), []
+    for k in (16, 32, 64, 256):
+        errors = []
+        for _ in range(300):
+            n, m = rng.integers(300, 3000, 2)
+            both = int(rng.integers(0, min(n, m) + 1))
+            drawn = rng.integers(0, 2**64, n + m - both, dtype=np.uint64)
+            one, other = drawn[:n], drawn[n - both :]
+            errors.append(jaccard(signature(one, k), n, signature(other, k), m, k) - both / (n + m - both))
+        figures.append(Figure(f"error of J, k = {k}, root mean square", float(np.sqrt(np.mean(np.square(errors)))), ""))
+    return figures
