@@ -150,6 +150,22 @@ def test_a_bot_may_be_a_file(run, tmp_path):
     assert code == 0 and json.loads(out)["games"][0]["colour"] == "black" and "I pass" in err
 
 
+def test_a_bot_that_breaks_the_rules_has_resigned(run, tmp_path):
+    file = tmp_path / "breaking_bot.py"
+    file.write_text(
+        "import chess\n"
+        "from reconchess.bots.random_bot import RandomBot\n"
+        "class BreakingBot(RandomBot):\n"
+        "    def choose_move(self, move_actions, seconds_left):\n"
+        "        return chess.Move(chess.E1, chess.E8)\n"
+        "def get_player():\n"
+        "    return BreakingBot\n"
+    )
+    code, out, err = run("rbc", "play", "--bot", str(file), "--agent", "random", "--games", "2", "--json")
+    assert code == 0 and [(game["score"], game["reason"]) for game in json.loads(out)["games"]] == [(1.0, "resign")] * 2
+    assert "the bot has failed, which counts as resigning: Requested move e1e8" in err
+
+
 def test_stopping_keeps_what_is_done(run, monkeypatch):
     from foglight.bridges import reconchess_games
 

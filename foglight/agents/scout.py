@@ -68,6 +68,11 @@ class Scout(Agent):
             seat, cap=self.cap, seed=int(fold(seed, seat)) >> 1, judge=self._analysed, judged=self.judged
         )
 
+    def close(self) -> None:
+        """End the engine's program; it starts again when it is asked."""
+        if self._engine is not None:
+            self._engine.close()
+
     def observe(self, observation: int) -> None:
         super().observe(observation)
         self.belief.observe(observation)

@@ -1,4 +1,7 @@
-"""Games of our agents against bots of `reconchess`, on its own board and by its clock."""
+"""Games of our agents against bots of `reconchess`, on its own board and by its clock.
+
+A bot that fails, or requests what it may not, has resigned, as on the public server.
+"""
 
 import contextlib
 import logging
@@ -92,7 +95,15 @@ def _play(number: int, player: Any, other: Any, white: bool, seconds: float, sav
 
     game = LocalGame(seconds, 0)
     with contextlib.redirect_stdout(sys.stderr), _closing(other):  # bots may print, and our output may be data
-        winner, reason, history = play_local_game(*((player, other) if white else (other, player)), game=game)
+        try:
+            winner, reason, history = play_local_game(*((player, other) if white else (other, player)), game=game)
+        except Exception as error:
+            if game.turn == white:  # it was our turn, and our fault
+                raise
+            sys.stderr.write(f"the bot has failed, which counts as resigning: {error}\n")
+            game.resign()
+            game.end()
+            winner, reason, history = game.get_winner_color(), game.get_win_reason(), game.get_game_history()
     if save is not None:
         save.mkdir(parents=True, exist_ok=True)
         history.save(str(save / f"game_{number:04}.json"))
@@ -110,12 +121,11 @@ def _play(number: int, player: Any, other: Any, white: bool, seconds: float, sav
 
 @contextlib.contextmanager
 def _closing(bot: Any) -> Iterator[None]:
-    """End the engine of a bot such as TroutBot if the game is broken off; its thread would keep the program alive."""
+    """End the engine of a bot such as TroutBot, whatever happens: its thread would keep the program alive."""
     try:
         yield
-    except BaseException:
+    finally:
         close = getattr(getattr(bot, "engine", None), "close", None)
         if close is not None:
             logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it complains at length about what was under way
             close()
-        raise

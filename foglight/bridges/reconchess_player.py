@@ -88,6 +88,13 @@ class FoglightPlayer(Player):
         self._tell_own_move(result if ours else 0)
         if last is not None and not ours:
             self._tell_other_turn(game_history.capture_square(last), result)
+        self.close()
+
+    def close(self) -> None:
+        """End what the agent may have started, such as an engine."""
+        close = getattr(self.agent, "close", None)
+        if close is not None:
+            close()
 
     def _asked(self, actions: list[int], seconds_left: float) -> int:
         """What the agent does; one that minds the clock is told."""
