@@ -14,6 +14,8 @@ from foglight.chess import notation, uci
 from foglight.chess.captures import WIN
 from foglight.chess.uci import Engine, find_engine
 from foglight.names import BadInput
+from foglight.rules import begin, num_words, step
+from foglight.search.set_search import SetSearch
 
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 HANGING = "rnb1kbnr/pppppppp/8/8/3q4/4P3/PPPP1PPP/RNBQKBNR w - - 0 1"  # a pawn takes the queen
@@ -198,3 +200,18 @@ def test_stockfish_survives_what_crashes_it():
     with Engine(depth=1) as engine:
         engine.evaluate(boards)
         assert engine.asked == 1 and engine.restarts == 0
+
+
+@needs_stockfish
+def test_a_search_over_sets_of_boards_takes_an_engine_for_its_leaves():
+    game = fl.load_game("rbc")
+    rows = np.zeros((1, num_words(game)), np.uint64)
+    begin(game, rows[0])
+    step(game, rows[0], 64)  # white senses nothing
+    with Engine(depth=1) as engine:
+        plain, exact = (
+            SetSearch(game, 1, turns=2, mode=mode, evaluate=engine.evaluate).valuations(rows)
+            for mode in ("baseline", "exact")
+        )
+    assert plain.values == exact.values
+    assert len(set(plain.values)) > 5 and abs(np.array(plain.values)).max() < 400
