@@ -23,6 +23,7 @@ from foglight.studies._trunks import Results, limited_torch
 ALL = 10**6  # particles: more than any public state of these games has histories
 PARTICLES = {"leduc_poker": (1, 3, 10, 20, ALL), "goofspiel(cards=5)": (1, 3, 10, 30, 100, ALL)}
 SEEDS = {True: 2, False: 8}  # by quick
+DEPTHS = {"leduc_poker": 5, "goofspiel(cards=5)": 4}  # of the trunks that the networks were trained for
 RIVALS = {"ismcts": "ismcts(time={})", "oos": "oos(time={})", "epimc": "epimc(time={})", "random": "random"}
 MATCHES = ("goofspiel(cards=5)", "goofspiel(cards=13)")
 SECONDS = {True: 0.1, False: 0.2}  # for a move
@@ -68,7 +69,8 @@ def _exploitability(
     found = {"game": game, "particles": particles, "seeds": seeds}
     if particles == 0:
         return found | {"exploitability": exploitability(game, Uniform())}
-    agent = f"particle_resolving(particles={particles},iterations={iterations},network={network})"
+    depth = DEPTHS.get(game, 2)  # given, or it would solve games this small to their end
+    agent = f"particle_resolving(particles={particles},iterations={iterations},network={network},depth={depth})"
     tables = [agent_policy(agent, game, seed=seed + i) for i in range(seeds)]
     mean = np.mean([table.probabilities for table in tables], axis=0)
     return found | {"exploitability": exploitability(game, Tabular(tables[0].keys, tables[0].begins, mean))}
