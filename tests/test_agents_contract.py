@@ -31,6 +31,7 @@ def named(agent_name, game):
     if agent_name != "policy":
         short = {"iterations": 60, "cap": 200, "particles": 20}
         options = [f"{name}={number}" for name, number in short.items() if hasattr(agent_class(agent_name), name)]
+        options += ["network=none", "depth=2"] if hasattr(agent_class(agent_name), "network") else []
         return f"{agent_name}({','.join(options)})" if options else agent_name
     rng, table = random.Random(1), {}
     for _ in range(20):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import chess
 import pytest
-from reconchess import LocalGame, WinReason, load_player, play_local_game
+from reconchess import GameHistory, LocalGame, WinReason, load_player, play_local_game
 from reconchess.bots.random_bot import RandomBot
 from reconchess.utilities import add_pawn_queen_promotion
 
@@ -148,6 +148,14 @@ def test_a_bot_may_be_a_file(run, tmp_path):
     )
     code, out, err = run("rbc", "play", "--bot", str(file), "--agent", "random", "--color", "black", "--json")
     assert code == 0 and json.loads(out)["games"][0]["colour"] == "black" and "I pass" in err
+
+
+def test_a_bot_plays_every_game_as_if_it_were_the_first(tmp_path):
+    # AttackerBot takes moves off lists of its module, and without a new module soon has none left
+    games = list(play_games("attacker", "random", 12, colour="black", seed=1, save=tmp_path))
+    for game in games:
+        history = GameHistory.from_file(tmp_path / f"game_{game.number:04}.json")
+        assert history.requested_move(history.first_turn(chess.WHITE)) is not None
 
 
 def test_a_bot_that_breaks_the_rules_has_resigned(run, tmp_path):

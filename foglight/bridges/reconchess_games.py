@@ -4,6 +4,7 @@ A bot that fails, or requests what it may not, has resigned, as on the public se
 """
 
 import contextlib
+import importlib
 import logging
 import os
 import random
@@ -45,9 +46,15 @@ def find_bot(bot: str, engine: str | None = None) -> Callable[[], Any]:
     if bot == "trout":
         os.environ[_ENGINE] = find_engine(engine or os.environ.get(_ENGINE))
     try:
-        return load_player(BOTS.get(bot, bot))[1]
+        name, found = load_player(BOTS.get(bot, bot))
     except Exception as error:
         raise BadInput(f"cannot load the bot {bot}: {' '.join(str(error).split())}") from None
+
+    def make() -> Any:
+        """A bot whose module is new: AttackerBot uses up lists of its module, and only passes in later games."""
+        return getattr(importlib.reload(sys.modules[found.__module__]), name)()
+
+    return make
 
 
 def play_games(

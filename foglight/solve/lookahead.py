@@ -16,12 +16,12 @@ from foglight.solve.plans import realised, values
 from foglight.solve.public import Unnoticed
 from foglight.solve.regret import Regrets
 from foglight.solve.subgame import Evaluator
-from foglight.solve.tree import TooLarge, guessed_size
+from foglight.solve.tree import guessed_size
 from foglight.solve.trunk import Trunk, TrunkSolver
 
 _PATIENCE = 3  # transitions further down that a trunk may end
 _TO_THE_END = 1 << 30
-_SMALL = 0.25  # GiB for a trunk that has no other end than the game's
+_MOST = 2_000_000  # nodes of a trunk that has no other end than the game's
 _AT_ONCE = 10  # iterations between two looks at the clock
 
 
@@ -101,10 +101,9 @@ def cut(particles: Particles, depth: int, easy: int = 0) -> Trunk:
     for deeper in range(depth, depth + _PATIENCE):
         with contextlib.suppress(Unnoticed):
             return Trunk(particles.public.game, deeper, particles.public, particles.ranges)
-    try:
-        return Trunk(particles.public.game, _TO_THE_END, particles.public, particles.ranges, memory=_SMALL)
-    except TooLarge:
+    if guessed_size(particles.public.game, particles.public.rows) > _MOST:
         raise Unnoticed(
             f"{particles.public.game} cannot be cut after {depth} transitions, nor a few later, since the public does "
             "not notice that time passes, and it is too large to be solved to its end"
-        ) from None
+        )
+    return Trunk(particles.public.game, _TO_THE_END, particles.public, particles.ranges)
