@@ -8,19 +8,18 @@ import numpy as np
 import pytest
 from oracles import random_game
 from scipy.stats import chi2
+from test_chains import _list_neighbours, cases, matrix_of
 
 import foglight as fl
 from foglight import bits
 from foglight.bits import get
 from foglight.cards import tricks
 from foglight.cards.codes import hand_of
-from foglight.compile import kernel
 from foglight.policies import Biased, Uniform, weigh
 from foglight.randomness import generator
 from foglight.rules import legal, max_legal, num_actions, num_words
-from foglight.worlds.deal_count import DealCount
 from foglight.worlds.deals import DealFilter
-from foglight.worlds.ring_swap import _neighbours, matrices
+from foglight.worlds.ring_swap import matrices
 
 FALSE_ALARM = 1e-6  # of each statistical test
 TINY = "oh_hell(players=3,suits=2,ranks=4,tricks=2)"
@@ -254,8 +253,7 @@ def slow_neighbours(matrix, allowed):
                     after = swapped(current, row, excess, column)
                     if column == missing:
                         found.add(after)
-                    else:
-                        go_on(after, used | {row}, column, missing)
+                    go_on(after, used | {row}, column, missing)
 
     for row, gained, lost in itertools.product(rows, columns, columns):
         if gained != lost and allowed[row][gained] and matrix[row][lost] > 0:
@@ -317,38 +315,24 @@ def slow_reach(deals, policy, cards):
     return weight
 
 
-@kernel
-def _list_neighbours(known, matrix):
-    return _neighbours(known, matrix)
-
-
 def test_the_neighbours_are_those_of_plain_python():
-    rng = random.Random(4)
-    for _ in range(60):
-        rows, suits = rng.randrange(2, 5), rng.randrange(1, 5)
-        needs = [rng.randrange(4) for _ in range(rows)]
-        cards = list(range(sum(needs)))
-        voids = [rng.randrange(1, 1 << rows) for _ in range(suits)]
-        owners = [voids[c % suits] for c in cards]
-        puzzle = DealCount(cards, owners, needs)
-        if puzzle.ordered == 0:
-            continue
-        known, deal = matrices(puzzle, [c % suits for c in cards]), puzzle.draw(1, generator(0))[0]
-        allowed, columns = known.allowed.tolist(), known.allowed.shape[1]
+    rng, compared, longest = random.Random(4), 0, 0
+    for case in cases(rng, 100, 10):
+        known, deal = matrices(case.puzzle, case.suits), case.puzzle.draw(1, generator(0))[0]
+        rows, columns = known.allowed.shape
         if columns == 0:  # no card has two owners
             continue
-        matrix = np.zeros((rows, columns), np.int8)
-        for row in range(rows):
-            for position_in_row in range(known.row_begins[row], known.row_begins[row + 1]):
-                if known.column_of[deal[position_in_row]] >= 0:
-                    matrix[row, known.column_of[deal[position_in_row]]] += 1
+        matrix = np.frombuffer(matrix_of(case, known, deal), np.int8).reshape(rows, columns)
         number = _list_neighbours(known, matrix.reshape(-1))
         listed = known.neighbours[known.begins[number] : known.begins[number + 1]].reshape(-1, rows, columns)
         found = {tuple(map(tuple, m)) for m in listed.tolist()}
-        assert found == slow_neighbours(tuple(map(tuple, matrix.tolist())), allowed)
+        assert found == slow_neighbours(tuple(map(tuple, matrix.tolist())), known.allowed.tolist())
         assert len(found) == len(listed)
         omega = known.shares[known.begins[number + 1] - 1]
         assert omega == pytest.approx(sum(slow_size(m) for m in found), rel=1e-12)
+        compared += len(found)
+        longest = max(longest, len(found))
+    assert compared > 1500 and longest > 100
 
 
 def test_the_slow_chain_follows_the_policy_too():

@@ -2,7 +2,7 @@
 
 A sample is taken after every `burn` transitions of the RingSwap chain; with the same number of transitions, burning
 less gives more samples that are less independent. Errors are those of the value of a public belief state, as in
-`filtering_values`, with random policies of bias 0.7.
+`filtering_values`, with policies learned by independent Q-learning.
 """
 
 from pathlib import Path
@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from foglight.studies.filtering_sizes import SIZES
-from foglight.studies.filtering_values import belief, gibbs_values
+from foglight.studies.filtering_values import LEARNED, belief, gibbs_values
 
 BURNS = (1, 5, 20, 100)
 TRANSITIONS = (100, 200, 500, 1000, 2000, 5000, 10_000)
-BIAS = "0.7"
 
 
 def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
@@ -24,7 +23,7 @@ def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
 
 
 def work(size: int, seed: int) -> dict[str, Any]:
-    found, odds, values = belief(size, BIAS, seed)
+    found, odds, values = belief(size, LEARNED, seed)
     truth, errors = float(odds @ values), {}
     for burn in BURNS:
         sampled = gibbs_values(found, max(TRANSITIONS) // burn, burn, seed)

@@ -33,7 +33,7 @@ from foglight.worlds.deal_worlds import DealWorlds, deal_worlds
 from foglight.worlds.diagnostics import of_chains, of_weights
 from foglight.worlds.ring_swap import Matrices, matrices
 
-_STARTS = 256  # uniform deals of which a chain takes one to start with
+_STARTS = 256  # uniform deals, of which a chain starts at the first that the policy may reach
 _RESAMPLED = 16  # uniform histories drawn for each one kept, where no chain can be had
 _TRIED = 64  # uniform deals that show whether hidden cards decide who moves
 _PATIENCE = 1000  # draws for each history wanted, after which sampling gives up
@@ -283,16 +283,16 @@ class DealFilter:
         return len(self._puzzles) == 1 and bool(self._allowed(self._puzzles[0]).all())
 
     def chain(self, seed: int = 0, swaps: bool = False) -> Chain:
-        """The Gibbs sampler, at a history drawn from a few uniform ones by weight; the policy needs full support."""
-        return self._chain(self._matrices(), swaps, by_weight=True, seed=seed)
+        """The Gibbs sampler, at a uniform history [Solinas2023, Section 5.4]; the policy needs full support."""
+        return self._chain(self._matrices(), swaps, seed)
 
     def chains(self, count: int = 4, seed: int = 0, swaps: bool | None = None) -> list[Chain]:
-        """Several of them, to be compared, at uniform histories: further apart than the policy would have them."""
+        """Several of them, to be compared: they start further apart than the policy would have them."""
         if count < 1:
             raise BadInput(f"chains must be at least 1, not {count}")
         known = self._matrices()
         swaps = known.allowed.size > _FEW_CELLS if swaps is None else swaps
-        return [self._chain(known, swaps, by_weight=False, seed=int(generator(seed, i)[0])) for i in range(count)]
+        return [self._chain(known, swaps, int(generator(seed, i)[0])) for i in range(count)]
 
     def _matrices(self) -> Matrices:
         self._need_one()
@@ -300,14 +300,13 @@ class DealFilter:
             raise BadInput("a chain needs histories of one length, and a mover that no hidden card decides")
         return matrices(self._puzzles[0].deals, self._puzzles[0].suits)
 
-    def _chain(self, known: Matrices, swaps: bool, by_weight: bool, seed: int) -> Chain:
+    def _chain(self, known: Matrices, swaps: bool, seed: int) -> Chain:
         puzzle, random = self._puzzles[0], generator(seed)
         deals, patterns = puzzle.draw(_STARTS, random)
         weights = np.maximum(self._replayed(puzzle, deals, patterns)[1], 0.0)
         if not weights.any():
             raise BadInput(f"{_STARTS} random deals all have probability 0; {_FULL_SUPPORT}")
-        odds = weights if by_weight else (weights > 0.0).astype(float)
-        start = np.random.default_rng(seed).choice(_STARTS, p=odds / odds.sum())
+        start = int(np.argmax(weights > 0.0))  # the first that can be: uniform among all that can
         policy = Uniform() if self.policy is None else self.policy
         arguments = (self.game, policy, puzzle.layout, known, self.viewer, self.observed, random)
         return Chain(arguments, deals[start], patterns[start], weights[start], swaps)

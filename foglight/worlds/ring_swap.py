@@ -1,9 +1,12 @@
 """Markov chains over deals: the TTCG Gibbs sampler with RingSwap [Solinas2023, Section 5.3], and a cheaper one.
 
 A deal gives each row, a hand or the undealt cards, its cards; its suit-length matrix A says how many of each column.
-RingSwap: one row takes a card of column j for one of column k, another row gives back a j for an m, and so on through
-distinct rows until a k is given back. The neighbours of a deal are all deals whose matrix can be reached by one such
-ring, or is A itself: without it, a position that allows a single matrix could not move. A matrix stands for
+A ring passes through distinct rows r_0 .. r_m. Row r_i gives a card of column c_(i-1) and takes one of column c_i,
+which r_(i+1) gives; r_0 gives the column that r_m takes, so that all sums stay as they are. Columns may come again.
+The neighbours of a deal are all deals whose matrix can be reached by one ring, or is A itself: without it, a position
+that allows a single matrix could not move. The ring walked backwards leads from the neighbour to A, so being a
+neighbour is symmetric. It would not be, if a ring ended as soon as its first column came again and began at one
+particular row: then rings that pass that column twice would be found in one direction only. A matrix stands for
 
     prod over columns of  size! / prod over rows of a_ij!
 
@@ -147,7 +150,7 @@ def _list_rings(known, matrix, key):
             if gained == lost or not _can_swap(known, matrix, start, lost, gained):
                 continue
             key += _swap(known, start, lost, gained)
-            # a ring has no first row, so let it be the lowest; then go through the others depth first
+            # a ring has no first row, so let it be the lowest; go through the others depth first, past rings that close
             depth = 0
             known.ring[0, 0], known.ring[1, 0] = (start + 1) * columns, gained
             while depth >= 0 and fits:
@@ -167,10 +170,8 @@ def _list_rings(known, matrix, key):
                     key += _swap(known, row, excess, column)
                     if column == lost:
                         fits = _note(known, begin, key)
-                        key += _swap(known, row, column, excess)
-                    else:
-                        depth += 1
-                        known.ring[0, depth], known.ring[1, depth] = (start + 1) * columns, column
+                    depth += 1
+                    known.ring[0, depth], known.ring[1, depth] = (start + 1) * columns, column
             copy(work, matrix)
             key = _key(known, matrix)
     for i in range(known.sizes[1] - begin):
@@ -284,7 +285,7 @@ def _ring_swap_chain(game, policy, layout, known, viewer, observed, random, deal
                 draw_pattern(layout, random, new_pattern, seat)
         write_history(layout, new_deal, new_pattern, history)
         new_weight = reach(game, policy, history, viewer, observed, room, actions, odds)
-        if new_weight > 0.0 and unit(random) * weight[0] * new_omega < new_weight * omega:
+        if _accepts(random, weight[0] * new_omega, new_weight * omega):
             deal[:] = new_deal
             pattern[:, :] = new_pattern
             matrix[:] = proposed
@@ -296,11 +297,44 @@ def _ring_swap_chain(game, policy, layout, known, viewer, observed, random, deal
 
 
 @jitable
+def _accepts(random, old, new):
+    """Whether to go from a state to one that is new / old times as likely: the rule of Metropolis and Hastings."""
+    return new > 0.0 and unit(random) * old < new
+
+
+@jitable
 def _write(out, i, deal, pattern, weight):
     copy(out[0][i], deal)
     for seat in range(len(pattern)):
         copy(out[1][i, seat], pattern[seat])
     out[2][i] = weight[0]
+
+
+@jitable
+def _draw_ring(random, rows, order):
+    """Draw distinct positions into the front of `order`: how many. Two, or half as likely one more, up to one a row."""
+    ring = min(2, len(order))
+    while ring < min(rows, len(order)) and below(random, 2) == 0:
+        ring += 1
+    for i in range(ring):
+        j = i + below(random, len(order) - i)
+        order[i], order[j] = order[j], order[i]
+    return ring
+
+
+@jitable
+def _turn(owners, row_of, undealt, order, ring, deal, new_deal):
+    """Move the card of each position of the ring to the next; False if a row may not own one, or nothing changes.
+
+    The order of the cards in the row `undealt` is nothing.
+    """
+    possible, changed = True, False
+    for i in range(ring):
+        position = order[i + 1 if i + 1 < ring else 0]
+        new_deal[position] = deal[order[i]]
+        possible &= owners[deal[order[i]]] >> row_of[position] & 1 == 1
+        changed |= row_of[position] != undealt
+    return possible and changed
 
 
 @kernel
@@ -317,27 +351,16 @@ def _swap_chain(game, policy, layout, known, viewer, observed, random, deal, pat
     new_deal, new_pattern, order = deal.copy(), pattern.copy(), np.arange(len(deal))
     accepted = 0
     for t in range(thin * len(out[2])):
-        possible, changed = True, False
         if len(givers) > 0 and below(random, 4) == 0:
-            changed = True
+            possible = True
             draw_pattern(layout, random, new_pattern, givers[below(random, len(givers))])
         else:
-            ring = 2
-            while ring < min(rows, len(deal)) and below(random, 2) == 0:
-                ring += 1
-            ring = min(ring, len(deal))
-            for i in range(ring):
-                j = i + below(random, len(deal) - i)
-                order[i], order[j] = order[j], order[i]
-            for i in range(ring):
-                position = order[i + 1 if i + 1 < ring else 0]
-                new_deal[position] = deal[order[i]]
-                possible &= known.owners[deal[order[i]]] >> row_of[position] & 1 == 1
-                changed |= row_of[position] < rows - 1
-        if possible and changed:
+            ring = _draw_ring(random, rows, order)
+            possible = _turn(known.owners, row_of, rows - 1, order, ring, deal, new_deal)
+        if possible:
             write_history(layout, new_deal, new_pattern, history)
             new_weight = reach(game, policy, history, viewer, observed, room, actions, odds)
-            if new_weight > 0.0 and unit(random) * weight[0] < new_weight:
+            if _accepts(random, weight[0], new_weight):
                 deal[:] = new_deal
                 pattern[:, :] = new_pattern
                 weight[0] = new_weight
