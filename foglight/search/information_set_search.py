@@ -1,13 +1,20 @@
 """Information set search [Parker2006] on sampled paths: information states are settled from the deepest level up.
 
-At each the mover takes the action with the best mean. What then becomes of a path that went elsewhere?
+At each the mover takes the action with the best mean of its own payoff over the paths that took it. The subgame is one
+of histories [Arjonilla2024, Section III]: after that, a history is worth what it is worth itself under this choice, to
+every seat. It is not worth the mean of its information state: another seat above may know which history it is, and
+choose accordingly. But few paths share a history, and most have gone elsewhere. So, with m actions and the mean of the
+chosen one over the whole state,
 
-    own      it takes the mean of its information state under the chosen action: what the seat would get there
-    follow   it is dropped; those that went there stand for it, weighted by how unlikely they were to
+    a path that took it         is worth    mean + m (its value - mean)
+    a path that went elsewhere  is worth    mean
 
-The seat that searches knows its own information state, so `own` is right for its states and keeps all paths. Another
-seat's state pools histories that differ in what it cannot see, our own move among them, so a mean over it would wipe
-out just the difference we ask about: there paths have to `follow`.
+The choice was one of m, so in expectation that is the value of the path's own history under the chosen action; with
+every path recorded as often as random play takes it, it is so exactly. The mean, a baseline [Schmid2019], keeps all
+paths and takes away much of the noise that following single ones would bring.
+
+A state is what a seat knows after so many decisions: where time passes unnoticed, one information state is settled once
+on each level.
 """
 
 from typing import NamedTuple
@@ -35,39 +42,37 @@ def search(paths: Paths, seat: int, least: float = 0.0) -> Solution:
     n, depth = len(paths.lengths), paths.depth
     actions = int(paths.sizes[0, 0])
     sums, visits = np.zeros(actions), np.zeros(actions, np.int64)
-    weighed = np.zeros(actions)
     states, settled, total = np.ones(depth, np.int64), np.ones(depth, np.int64), np.zeros(depth, np.int64)
-    _settle(paths, seat, least, sums, weighed, visits, states, settled, total)
+    _settle(paths, seat, least, sums, visits, states, settled, total)
     total[0] = actions
     support = np.divide(n, total, out=np.zeros(depth), where=total > 0)
     with np.errstate(invalid="ignore"):
-        return Solution(sums / weighed, visits, states, settled, support)
+        return Solution(sums / visits, visits, states, settled, support)
 
 
 @jitable
-def _choose(sums, weights, first, n, mover):
+def _choose(sums, taken, first, n, mover):
     """The action with the best mean for the mover; -1 if none was tried."""
     best, choice = 0.0, -1
     for k in range(n):
-        if weights[first + k] > 0.0:
-            mean = sums[first + k, mover] / weights[first + k]
+        if taken[first + k] > 0:
+            mean = sums[first + k, mover] / taken[first + k]
             if choice < 0 or mean > best:
                 best, choice = mean, k
     return choice
 
 
 @kernel
-def _settle(paths, seat, least, root_sums, root_weights, visits, states, settled, total):
+def _settle(paths, seat, least, root_sums, visits, states, settled, total):
     n, depth = paths.keys.shape
     seats = paths.values.shape[1]
     values = np.empty((n, seats))
-    weights = np.ones(n)
     for i in range(n):
         for s in range(seats):
             values[i, s] = paths.values[i, s]
     places = np.empty(n, np.int32)  # of each path: the number of its state on this level
     codes, sizes, movers = np.empty(n, np.uint64), np.empty(n, np.int32), np.empty(n, np.int32)
-    begins, counts = np.empty(n + 1, np.int32), np.empty(n, np.int32)
+    begins, counts, chosen = np.empty(n + 1, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
     small = 1
     while small < 2 * n:
         small *= 2
@@ -92,38 +97,29 @@ def _settle(paths, seat, least, root_sums, root_weights, visits, states, settled
         begins[0] = 0
         for k in range(found):
             begins[k + 1] = begins[k] + sizes[k]
-        sums, weighed = np.zeros((begins[found], seats)), np.zeros(begins[found])
+        sums, taken = np.zeros((begins[found], seats)), np.zeros(begins[found], np.int64)
         for i in range(n):
-            if places[i] >= 0 and weights[i] > 0.0:
+            if places[i] >= 0:
                 at = begins[places[i]] + paths.choices[i, level]
-                weighed[at] += weights[i]
+                taken[at] += 1
                 for s in range(seats):
-                    sums[at, s] += weights[i] * values[i, s]
+                    sums[at, s] += values[i, s]
         for k in range(found):
-            choice = -1
+            chosen[k] = -1
             if counts[k] >= least * sizes[k]:
-                choice = _choose(sums, weighed, begins[k], sizes[k], movers[k])
-            counts[k] = choice
-            if choice >= 0:
+                chosen[k] = _choose(sums, taken, begins[k], sizes[k], movers[k])
                 settled[level] += 1
-                for s in range(seats):  # from now on the mean
-                    sums[begins[k] + choice, s] /= weighed[begins[k] + choice]
         states[level] = found
         total[level] = begins[found]
         for i in range(n):
-            if places[i] >= 0:
-                choice = counts[places[i]]
-                if choice < 0:
-                    continue
-                at = begins[places[i]] + choice
-                if movers[places[i]] == seat:
-                    for s in range(seats):
-                        values[i, s] = sums[at, s]
-                elif paths.choices[i, level] == choice:
-                    weights[i] *= paths.sizes[i, level]
-                else:
-                    weights[i] = 0.0
+            if places[i] >= 0 and chosen[places[i]] >= 0:
+                k = places[i]
+                at = begins[k] + chosen[k]
+                for s in range(seats):
+                    mean = sums[at, s] / taken[at]
+                    if paths.choices[i, level] == chosen[k]:
+                        mean += sizes[k] * (values[i, s] - mean)
+                    values[i, s] = mean
     for i in range(n):
         visits[paths.choices[i, 0]] += 1
-        root_weights[paths.choices[i, 0]] += weights[i]
-        root_sums[paths.choices[i, 0]] += weights[i] * values[i, seat]
+        root_sums[paths.choices[i, 0]] += values[i, seat]
