@@ -15,7 +15,9 @@ from foglight.rules import key
 from foglight.search.information_set_search import search
 from foglight.search.leaves import rollout
 from foglight.search.paths import new_paths, sample
+from foglight.search.steered import new_states, walk
 
+MASK = (1 << 64) - 1
 FLEETS = "battleship(width=4,height=1,ships=[1,2],shots=1)"  # the fewer places are left, the fewer actions
 THREE_SEATS = "oh_hell(players=3,suits=1,ranks=4,tricks=1)"
 
@@ -51,7 +53,8 @@ def all_paths(worlds, depth, leaf):
         for choice, (action, share) in enumerate(zip(actions, shares, strict=True)):
             after = state.clone()
             after.play(action)
-            here = (int(key(state.game, state.world, state.player)), state.player, len(actions), choice)
+            code = 0 if state.player == fl.CHANCE else int(key(state.game, state.world, state.player))
+            here = (code, state.player, len(actions), choice, hash(tuple(state.history())) & MASK)
             walk(after, weight * share, decisions if state.player == fl.CHANCE else [*decisions, here])
 
     for state, weight in worlds:
@@ -64,7 +67,8 @@ def all_paths(worlds, depth, leaf):
     for count, (_, decisions, payoffs) in zip(times, recorded, strict=True):
         span = slice(at, at := at + count // divisor)
         paths.lengths[span], paths.values[span] = len(decisions), payoffs
-        for level, (code, mover, size, choice) in enumerate(decisions):
+        for level, (code, mover, size, choice, history) in enumerate(decisions):
+            paths.histories[span, level] = history
             paths.keys[span, level], paths.movers[span, level] = code, mover
             paths.sizes[span, level], paths.choices[span, level] = size, choice
     return paths
@@ -144,3 +148,33 @@ def test_samples_converge_to_the_oracle(game):
     assert roots >= 5
     assert errors[128_000] < errors[2_000] / 3
     assert errors[128_000] / roots < 0.05
+
+
+@pytest.mark.parametrize("game", ["kuhn_poker", "leduc_poker", "goofspiel(cards=4)"])
+def test_steered_paths_find_the_oracles_values_two_decisions_deep(game):
+    """One state of the other seat below the first move: it learns the best reply to a uniform first move.
+
+    Deeper, a state weighs its histories by how the others have learned to play, where the oracle has them play at
+    random; there the move that is found is judged: what it loses by the oracle's values.
+    """
+    found, compared, lost = fl.load_game(game), Counter(), 0.0
+    for seat in (0, 1):
+        for worlds in roots_of(game, seat, random.Random(5), 5):
+            rows, weights = np.array([state.world for state, _ in worlds]), np.array([weight for _, weight in worlds])
+            for depth in (1, 2, 3, 4):
+                choices = {}
+                wanted = np.array(list(information_set_search(worlds, seat, depth, uniform_leaf, choices).values()))
+                if closest_call(choices) < 0.02 or len(wanted) < 2:
+                    continue
+                states, sums, counts = new_states(10_000, 8), np.zeros(len(wanted)), np.zeros(len(wanted), np.int64)
+                for n in (20_000, 100_000):  # learn, then count
+                    sums[:], counts[:] = 0.0, 0
+                    rest = (n, depth, 1.0, 1.0, np.arange(len(wanted)), sums, counts)
+                    walk(found, rollout(found), states, rows, weights, generator(depth), *rest)
+                if depth <= 2:
+                    assert sums / counts == pytest.approx(wanted, abs=0.2 if game == "leduc_poker" else 0.05)
+                else:
+                    lost += wanted.max() - wanted[np.argmax(sums / counts)]
+                compared[depth] += 1
+    assert min(compared.values()) >= 8
+    assert lost / (compared[3] + compared[4]) < 0.05

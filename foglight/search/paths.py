@@ -1,7 +1,7 @@
 """Paths: random play for a few decisions from sampled worlds, then one leaf evaluation [Arjonilla2024].
 
-A path is recorded by what matters for reasoning about it: at each decision who moved, in which information state, what
-was chosen among how many; and what the leaf was worth. Chance is played through and is no
+A path is recorded by what matters for reasoning about it: at each decision who moved, in which history and information
+state, what was chosen among how many; and what the leaf was worth. Chance is played through and is no
 decision. Worlds are taken in order, each as often as its weight says, by systematic sampling: less noise than drawing
 them one by one, and memory is read as it lies.
 """
@@ -12,7 +12,7 @@ import numpy as np
 from numpy import uint64
 
 from foglight.compile import jitable, kernel
-from foglight.randomness import below, unit
+from foglight.randomness import below, fold, unit
 from foglight.rules import (
     CHANCE,
     NOTHING,
@@ -37,6 +37,7 @@ class Paths(NamedTuple):
 
     lengths: np.ndarray  # int8[n]
     keys: np.ndarray  # uint64[n, d]: the mover's information state
+    histories: np.ndarray  # uint64[n, d]: the world begun with and all that happened since, chance included
     movers: np.ndarray  # int8[n, d]
     sizes: np.ndarray  # int16[n, d]: how many actions were legal
     choices: np.ndarray  # int16[n, d]: which of them was played
@@ -50,6 +51,7 @@ class Paths(NamedTuple):
 def new_paths(n: int, depth: int, seats: int) -> Paths:
     return Paths(
         np.zeros(n, np.int8),
+        np.zeros((n, depth), np.uint64),
         np.zeros((n, depth), np.uint64),
         np.zeros((n, depth), np.int8),
         np.zeros((n, depth), np.int16),
@@ -94,6 +96,7 @@ def sample(game, leaf, rows, weights, random, first, last, paths):
         now = 0
         copy_world(game, room[now], rows[w])
         mover, d = player(game, room[now]), 0
+        history = uint64(fold(uint64(0), w))
         while mover != TERMINAL and d < depth:
             if mover == CHANCE:
                 action = deal(game, room[now], random, actions, odds)
@@ -101,10 +104,12 @@ def sample(game, leaf, rows, weights, random, first, last, paths):
                 n = legal(game, room[now], actions)
                 choice = below(random, n)
                 paths.keys[i, d] = uint64(key(game, room[now], mover))
+                paths.histories[i, d] = history
                 paths.movers[i, d], paths.sizes[i, d] = mover, n
                 paths.choices[i, d] = choice
                 action = actions[choice]
                 d += 1
+            history = uint64(fold(history, action))
             advance(game, room[now], action, room[1 - now], depth - d)
             now = 1 - now
             mover = player(game, room[now])
