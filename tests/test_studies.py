@@ -9,6 +9,7 @@ import pytest
 
 import foglight as fl
 from foglight import studies
+from foglight.policies import Biased
 from foglight.studies import (
     Ledger,
     filtering_entropy,
@@ -78,6 +79,19 @@ def test_the_leader_of_the_second_trick_is_who_won_the_first():
     for _ in range(20):
         state = filtering_positions.alike(12_960, rng)  # refused by the rules, if somebody else had led
         assert state.player >= 0 and 0 < fl.history_filter(state.game, state.observations(fl.PUBLIC)).count() <= 12_960
+
+
+def test_each_way_makes_its_own_positions():
+    made = {
+        way: [filtering_positions.made(way, 192, Biased(0.7, seed), seed).observations(fl.PUBLIC) for seed in range(8)]
+        for way in filtering_positions.WAYS
+    }
+    assert len({str(positions) for positions in made.values()}) == 4
+    drawn = [filtering_positions.alike(192, random.Random(seed)) for seed in range(8)]
+    assert made["alike"] == [state.observations(fl.PUBLIC) for state in drawn]
+    for seed, seen in enumerate(made["favourites"]):
+        filter_ = fl.history_filter("oh_hell(suits=2,ranks=4,tricks=2)", seen, policy=Biased(1.0, seed))
+        assert sum(weight for _, weight in filter_.enumerate()) > 0  # what is never played does not occur
 
 
 def test_entropy_depends_on_how_positions_were_made(tmp_path):
