@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -132,12 +133,14 @@ def test_masses_and_pairs_are_those_of_the_public_states():
     assert known.chance.max() == 1.0
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_ragged_batches_give_what_padded_ones_do(kind):
+@pytest.mark.parametrize(
+    ("kind", "mass"), [(kind, True) for kind in KINDS] + [(kind, False) for kind in KINDS if kind != "histories"]
+)
+def test_ragged_batches_give_what_padded_ones_do(kind, mass):
     trunk = Trunk("goofspiel(cards=4)", 4)
     layout = trunk_layout(trunk)
     torch.manual_seed(2)
-    network = shape_for(layout, kind).build().double()
+    network = shape_for(layout, kind, mass=mass).build().double()
     whole = np.random.default_rng(0).random(layout.seats.shape) * layout.mask
     tables = Tables(layout, dtype=torch.float64)
     padded = network(tables.batch(torch.arange(len(layout.public)), torch.tensor(whole)))[torch.tensor(layout.mask)]
@@ -192,6 +195,40 @@ def test_a_compiled_leaf_says_what_the_network_says_of_one_history(network):
         evaluator.start([alone])
         _evaluate(leaf, game, alone.rows[0].copy(), np.zeros(1, np.uint64), out)
         assert out == pytest.approx(evaluator.flat_values(np.ones(2)), abs=1e-5)
+
+
+@pytest.mark.parametrize("mass", [True, False])
+def test_a_compiled_leaf_says_what_a_particle_network_says_with_mass_and_without(tmp_path, mass):
+    plan = dataclasses.replace(PLAN, kind="particle", mass=mass, rounds=1, games=2)
+    path = learn(plan, tmp_path)
+    assert load_network(path).shape.mass is mass
+    trunk, evaluator = cut(first_particles(plan.game), 2), Network(path)
+    game = trunk.sequences.tree.game
+    leaf, out, compared = learned(game, path), np.zeros(2), 0
+    for at in trunk.leaves:
+        for row, chance in zip(at.public.rows, at.public.chance, strict=True):
+            alone = public_state(game, at.public.key, row[None], np.array([chance]))
+            evaluator.start([alone])
+            _evaluate(leaf, game, row.copy(), np.zeros(1, np.uint64), out)
+            first, second = evaluator.flat_values(np.ones(2)) / chance
+            assert abs(first - second) > 1e-6
+            # the network does not know that one wins what the other loses; the leaf takes the mean of what both say
+            assert out == pytest.approx([(first - second) / 2, (second - first) / 2], abs=1e-5)
+            compared += 1
+    assert compared == 16
+
+
+def test_a_network_without_mass_is_refused_where_masses_are_added_up(tmp_path):
+    with pytest.raises(BadInput, match="adds up masses"):
+        learn(dataclasses.replace(PLAN, mass=False), tmp_path)
+
+
+def test_networks_that_come_with_the_library_say_nothing_of_the_mass_and_have_it():
+    shipped = sorted((Path(fl.__file__).parent / "values" / "trained").glob("*.safetensors"))
+    assert len(shipped) == 3
+    for path in shipped:
+        assert "mass" not in json.loads(load_arrays(path)[1])["shape"]
+        assert load_network(path).shape.mass is True
 
 
 def test_epimc_takes_a_network_for_its_leaves(network):

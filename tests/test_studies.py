@@ -1,12 +1,24 @@
 """Studies: found by name, resumable, and close to what was published."""
 
 import json
+import math
+import random
+from collections import Counter
 
 import pytest
 
 import foglight as fl
 from foglight import studies
-from foglight.studies import Ledger, filtering_entropy, filtering_sizes, load_study, run_study, study_names
+from foglight.policies import Biased
+from foglight.studies import (
+    Ledger,
+    filtering_entropy,
+    filtering_positions,
+    filtering_sizes,
+    load_study,
+    run_study,
+    study_names,
+)
 
 
 @pytest.mark.parametrize("name", study_names())
@@ -43,6 +55,62 @@ def test_entropy_and_variance_by_hand():
 def test_a_position_of_the_published_size_shows_no_void():
     state = filtering_sizes.position(192, 4)
     assert fl.history_filter(state.game, state.observations(fl.PUBLIC)).count() == 192
+
+
+def test_public_states_drawn_alike_are_as_often_of_each_size_as_there_are_of_them():
+    """By hand, for each card turned, of two suits with four cards each.
+
+    Turned in the led suit: 3 leads, then 2 led and 4 other cards: 2 ways to follow twice, 16 once, 12 never; one void
+    leaves 3 * 3 * 2 deals, two leave 2 * 2. Turned in the other: 4 leads, then 3 and 3 cards: 6 ways to follow twice,
+    18 once; never cannot be, as two hands then need an other card, and one is left. One void leaves 2 * 3 * 2 deals.
+    """
+    wanted = {192: 3 * 2 + 4 * 6, 144: 3 * 16, 96: 4 * 18, 32: 3 * 12}
+    rng, runs = random.Random(1), 500
+    states = [filtering_positions.alike(192, rng) for _ in range(runs)]
+    found = Counter(fl.history_filter(state.game, state.observations(fl.PUBLIC)).count() for state in states)
+    assert set(found) <= set(wanted)
+    for size, ways in wanted.items():  # 5.1 standard errors four times: a false alarm in 700 000
+        share = ways / sum(wanted.values())
+        assert abs(found[size] / runs - share) < 5.1 * (share * (1 - share) / runs) ** 0.5
+
+
+def test_the_leader_of_the_second_trick_is_who_won_the_first():
+    rng = random.Random(2)
+    for _ in range(20):
+        state = filtering_positions.alike(12_960, rng)  # refused by the rules, if somebody else had led
+        assert state.player >= 0 and 0 < fl.history_filter(state.game, state.observations(fl.PUBLIC)).count() <= 12_960
+
+
+def test_each_way_makes_its_own_positions():
+    made = {
+        way: [filtering_positions.made(way, 192, Biased(0.7, seed), seed).observations(fl.PUBLIC) for seed in range(8)]
+        for way in filtering_positions.WAYS
+    }
+    assert len({str(positions) for positions in made.values()}) == 4
+    drawn = [filtering_positions.alike(192, random.Random(seed)) for seed in range(8)]
+    assert made["alike"] == [state.observations(fl.PUBLIC) for state in drawn]
+    for seed, seen in enumerate(made["favourites"]):
+        filter_ = fl.history_filter("oh_hell(suits=2,ranks=4,tricks=2)", seen, policy=Biased(1.0, seed))
+        assert sum(weight for _, weight in filter_.enumerate()) > 0  # what is never played does not occur
+
+
+def test_entropy_depends_on_how_positions_were_made(tmp_path):
+    results = {
+        f"{way} {size} {bias} {run}": filtering_positions.work(way, 192, bias, run) | {"size": size}
+        for way in filtering_positions.WAYS
+        for bias in filtering_positions.BIASES
+        for size in filtering_sizes.SIZES
+        for run in range(3)
+    }
+    for result in results.values():
+        assert 0 < result["entropy"] <= math.log2(result["histories"])
+    same = filtering_entropy.work(192, 0.7, 2)["entropy"]
+    assert results["played 192 0.7 2"]["entropy"] == pytest.approx(same)
+    table = filtering_positions.table(results)
+    assert table.count("| published |") == 3 and table.count("| alike |") == 3
+    filtering_positions.draw(results, tmp_path / "picture.png")
+    with pytest.raises(fl.BadInput, match="played, at random, favourites, alike"):
+        filtering_positions.work("magic", 192, 0.7, 0)
 
 
 def test_a_killed_study_goes_on_where_it_ended(tmp_path, monkeypatch):

@@ -25,6 +25,18 @@ def test_a_trunk_is_learned_and_judged(run, tmp_path):
     assert found["loss"] > 0.0
 
 
+def test_a_network_for_a_trunk_can_go_without_the_mass(run, tmp_path):
+    from foglight.values.training import load_network
+
+    arguments = ["train", "goofspiel(cards=4)", "--trunk", "4", "--strategies", "3", "--steps", "2", "--processes", "1"]
+    masses = []
+    for extra in ([], ["--no-mass"]):
+        folder = str(tmp_path / str(len(extra)))
+        found = json.loads(run(*arguments, *extra, "--folder", folder, "--json")[1])
+        masses.append(load_network(found["network"]).shape.mass)
+    assert masses == [True, False]
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
@@ -32,6 +44,8 @@ def test_a_trunk_is_learned_and_judged(run, tmp_path):
         (["dark_hex"], "offers no features"),
         (["kuhn_poker", "--rounds", "0"], "rounds must be at least 1"),
         (["kuhn_poker", "--kind", "magic"], "self-play trains"),
+        (["kuhn_poker", "--no-mass"], "without mass there are positional, particle, concatenation"),
+        (["goofspiel(cards=4)", "--trunk", "4", "--kind", "histories", "--no-mass"], "adds up masses"),
         (["kuhn_poker", "--device", "cuda:7"], "CUDA"),
         (["kuhn_poker", "--device", "tpu"], "cpu or cuda"),
         (["goofspiel(cards=4)", "--trunk", "4", "--recall", "none"], "perfect or imperfect"),

@@ -5,11 +5,14 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="value networks need PyTorch, the extra foglight[values]")
 
+from foglight.names import BadInput  # noqa: E402
 from foglight.solve.trunk import Trunk  # noqa: E402
 from foglight.values.features import trunk_layout  # noqa: E402
 from foglight.values.networks import KINDS, Batch, Particle, Positional, Tables, shape_for  # noqa: E402
 
 torch.set_num_threads(1)
+
+WITHOUT = [kind for kind in KINDS if kind != "histories"]  # networks that can go without the mass
 
 
 @pytest.fixture(scope="module")
@@ -23,9 +26,9 @@ def some_batch(layout, publics, seed=0):
     return tables.batch(torch.tensor(publics), ranges)
 
 
-def network_of(layout, kind, seed=1):
+def network_of(layout, kind, seed=1, mass=True):
     torch.manual_seed(seed)
-    return shape_for(layout, kind).build().double()
+    return shape_for(layout, kind, mass=mass).build().double()
 
 
 def reordered(batch, order):
@@ -39,9 +42,9 @@ def test_values_follow_their_information_states_in_any_order(layout, kind):
     assert torch.allclose(network(reordered(batch, order)), network(batch)[:, order], atol=1e-13)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_padding_changes_nothing(layout, kind):
-    network, batch = network_of(layout, kind), some_batch(layout, [2])
+@pytest.mark.parametrize(("kind", "mass"), [(kind, True) for kind in KINDS] + [(kind, False) for kind in WITHOUT])
+def test_padding_changes_nothing(layout, kind, mass):
+    network, batch = network_of(layout, kind, mass=mass), some_batch(layout, [2])
     width = batch.ranges.shape[1]
     wider = Batch(
         batch.public,
@@ -72,6 +75,28 @@ def test_what_one_seat_wins_the_other_loses_if_histories_are_valued(layout):
     lost = (network(batch) * batch.ranges * (batch.signs == -1)).sum(1)
     assert won.abs().min() > 1e-6
     assert torch.allclose(won, -lost, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", WITHOUT)
+def test_values_scale_with_the_mass_unless_the_network_goes_without(layout, kind):
+    """What was likely anyway gets three times as likely; ranges, which networks see normalised, stay as they are."""
+    batch = some_batch(layout, [0, 4, 8])
+    likelier = batch._replace(mass=3.0 * batch.mass, shared=3.0 * batch.shared)
+    there, compared = batch.mask == 1.0, 0
+    for mass in (True, False):
+        network = network_of(layout, kind, mass=mass)
+        before, after = network(batch)[there], network(likelier)[there]
+        assert before.abs().min() > 1e-6
+        assert torch.allclose(after, 3.0 * before if mass else before, atol=1e-13)
+        compared += len(before)
+    assert compared == 2 * int(batch.mask.sum()) > 60
+    outright = network_of(layout, kind, mass=False)(batch)
+    assert torch.allclose(network_of(layout, kind)(batch), outright * batch.mass, atol=1e-13)
+
+
+def test_a_network_that_adds_up_masses_cannot_go_without(layout):
+    with pytest.raises(BadInput, match="positional, particle, concatenation"):
+        shape_for(layout, "histories", mass=False)
 
 
 def test_beliefs_of_different_sizes_share_a_batch(layout):

@@ -11,7 +11,7 @@ from foglight.rules import PUBLIC, key
 from foglight.solve.particles import part
 from foglight.solve.solver import solve
 from foglight.solve.trunk import Trunk, TrunkJudge
-from foglight.studies import linear_targets, particle_play, sparse_trunks, trunk_values
+from foglight.studies import linear_targets, particle_play, sparse_trunks, trunk_mass, trunk_values
 
 GOOFSPIEL, LEDUC = "goofspiel(cards=5)", "leduc_poker"
 
@@ -37,6 +37,22 @@ def test_a_trunk_with_a_network_is_judged_between_the_oracle_and_worse():
     table = trunk_values.table(both({"bounds": bounds} | runs))
     assert "| `goofspiel(cards=5)` | particle | 180 |" in table
     assert "| `leduc_poker` | histories | 180 |" in table
+
+
+def test_networks_learn_with_the_mass_and_without(tmp_path):
+    small = {"game": GOOFSPIEL, "strategies": 20, "marks": (2, 200)}
+    runs = {
+        f"{kind} {mass}": trunk_mass.work(**small, kind=kind, mass=mass)
+        for kind in trunk_mass.KINDS
+        for mass in (True, False)
+    }
+    for run in runs.values():
+        assert run["loss"][1] < run["loss"][0]
+    for kind in trunk_mass.KINDS:
+        assert runs[f"{kind} True"]["loss"] != runs[f"{kind} False"]["loss"]
+    table = trunk_mass.table(both(runs))
+    assert "| `goofspiel(cards=5)` | particle | no | 200 |" in table and "| `leduc_poker` | positional | yes |" in table
+    trunk_mass.draw(both(runs), tmp_path / "picture.png")
 
 
 def test_an_equilibrium_may_be_in_several_public_states_after_the_first_moves():
@@ -92,7 +108,7 @@ def test_the_particle_algorithm_is_measured_and_meets_others(tmp_path):
 
 
 def test_every_cell_of_a_study_can_be_worked_out():
-    for study in (trunk_values, sparse_trunks):
+    for study in (trunk_values, trunk_mass, sparse_trunks):
         for quick in (True, False):
             for arguments in study.cells(quick, 0).values():
                 inspect.signature(study.work).bind(**arguments)

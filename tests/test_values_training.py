@@ -20,6 +20,7 @@ from foglight.values.evaluator import Network  # noqa: E402
 from foglight.values.features import trunk_layout  # noqa: E402
 from foglight.values.generation import FULLY_MIXED, KEPT, PURE, Maker, generate, random_behaviour  # noqa: E402
 from foglight.values.layout import normalised, units  # noqa: E402
+from foglight.values.tensor_file import load_arrays, save_arrays  # noqa: E402
 from foglight.values.training import Settings, Training, load_network  # noqa: E402
 
 torch.set_num_threads(1)
@@ -196,13 +197,15 @@ def test_a_network_learns_and_helps_a_trunk(tmp_path):
     assert judge.exploitability(learned) < judge.exploitability({}) / 2
 
 
+@pytest.mark.parametrize("mass", [True, False])
 @pytest.mark.parametrize("kind", ["positional", "particle", "concatenation"])
-def test_a_file_gives_the_values_of_the_network_it_was_made_from(data, tmp_path, kind):
-    training = Training(data, Settings(kind, base=12, width=24))
+def test_a_file_gives_the_values_of_the_network_it_was_made_from(data, tmp_path, kind, mass):
+    training = Training(data, Settings(kind, base=12, width=24, mass=mass))
     training.advance(2)
     training.trained().save(tmp_path / "net.safetensors")
     stored = load_network(tmp_path / "net.safetensors")
     assert stored.about["game"] == data.request.game and stored.about["steps"] == 2
+    assert stored.shape.mass is mass
     trunk = Trunk("goofspiel(cards=4)", 4)
     plan = realised(trunk.sequences, random_behaviour(trunk.sequences, np.random.default_rng(3)))
     answers = []
@@ -213,8 +216,25 @@ def test_a_file_gives_the_values_of_the_network_it_was_made_from(data, tmp_path,
     assert abs(answers[0]).max() > 0
 
 
-def test_values_scale_with_the_other_seats_range(data):
-    training = Training(data, Settings("particle", base=12, width=24))
+def test_a_file_from_before_the_choice_has_mass(data, tmp_path):
+    path, answers = tmp_path / "net.safetensors", []
+    trained = Training(data, Settings("particle", base=12, width=24)).trained()
+    trained.save(path)
+    arrays, text = load_arrays(path)
+    header = json.loads(text)
+    assert header["shape"].pop("mass") is True
+    save_arrays(path, arrays, json.dumps(header))
+    trunk = Trunk("goofspiel(cards=4)", 4)
+    ranges = trunk.leaf_ranges(realised(trunk.sequences, random_behaviour(trunk.sequences, np.random.default_rng(3))))
+    for network in (Network(trained), Network(path)):
+        network.start(trunk.public_states)
+        answers.append(data.layout.packed(network.values(ranges)))
+    assert (answers[0] == answers[1]).all() and abs(answers[0]).max() > 0
+
+
+@pytest.mark.parametrize("mass", [True, False])
+def test_values_scale_with_the_other_seats_range(data, mass):
+    training = Training(data, Settings("particle", base=12, width=24, mass=mass))
     trunk, network = Trunk("goofspiel(cards=4)", 4), Network(training.trained())
     network.start(trunk.public_states)
     ranges = trunk.leaf_ranges(realised(trunk.sequences, random_behaviour(trunk.sequences, np.random.default_rng(3))))

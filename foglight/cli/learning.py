@@ -30,6 +30,9 @@ def train(
     steps: Annotated[int, typer.Option(help="Of training, after each round; with --trunk, in all.")] = 0,
     base: Annotated[int, typer.Option(help="How wide a base is.")] = 0,
     width: Annotated[int, typer.Option(help="How wide the regression is.")] = 0,
+    mass: Annotated[
+        bool, typer.Option(help="Multiply by the mass of an information state; the paper does not.")
+    ] = True,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     processes: Annotated[int, typer.Option(help="That play; as many as there are cores if not given.")] = 0,
     seed: Seed = 0,
@@ -52,7 +55,7 @@ def train(
             from foglight.values.trunk_training import train_trunk
 
             request = Request(name, trunk, strategies, iterations or 100, seed, recall, sparse)
-            settings = Settings(kind or "particle", seed, **given)
+            settings = Settings(kind or "particle", seed, mass=mass, **given)
             with bar("shards") as progress:
 
                 def follow(at: Any) -> None:
@@ -65,7 +68,7 @@ def train(
             from foglight.values.self_play import learn
 
             asked = given | ({"kind": kind} if kind else {}) | ({"iterations": iterations} if iterations else {})
-            plan = Plan(name, depth, particles, rounds=rounds, games=games, seed=seed, easy=easy, **asked)
+            plan = Plan(name, depth, particles, rounds=rounds, games=games, seed=seed, easy=easy, mass=mass, **asked)
             if steps:
                 plan = type(plan)(**{**plan.__dict__, "steps": steps})
             with bar("games") as progress:

@@ -29,7 +29,10 @@ class Learned(NamedTuple):
 
 
 def learned(game: Any, path: Path | str) -> Learned:
-    """From the file of a particle network that answers anywhere."""
+    """From the file of a particle network that answers anywhere.
+
+    A belief of one history has mass 1, so it does not matter whether the network multiplies by it.
+    """
     from foglight.values.training import load_network  # needs PyTorch
 
     trained = load_network(path)

@@ -15,13 +15,13 @@ JUDGING = 1000  # iterations of CFR+
 Results = dict[str, dict[str, Any]]
 
 
-def training_of(game: str, kind: str, strategies: int, seed: int) -> tuple[Any, str]:
+def training_of(game: str, kind: str, strategies: int, seed: int, mass: bool = True) -> tuple[Any, str]:
     """A network that is yet to be trained, and the device on which it will be."""
     torch = limited_torch()
     from foglight.values.training import Settings, Training
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    return Training(_data(game, strategies, seed), Settings(kind, seed=seed), device), device
+    return Training(_data(game, strategies, seed), Settings(kind, seed=seed, mass=mass), device), device
 
 
 def limited_torch() -> Any:

@@ -2,9 +2,10 @@
 
 Entropy, in bits, is that of the histories' reach probabilities within the public state; variance is that of the
 histories' values for seat 0 under the same weights. Positions are played by the policy itself, and voids may have been
-shown: the reading of the paper that comes closest to its numbers. Without voids entropy is higher, at a bias of 0.5
-about 7.4, 13.1 and 18.4 bits, and it is higher still where positions come from random play, since what was played then
-tells less about who holds what. Policies see hands, not the order of dealing.
+shown: the reading of the paper that comes closest to its numbers at the two smaller sizes; at the largest, where it is
+one to two bits too high, `filtering_positions` tries others. Without voids entropy is higher, at a bias of 0.5 about
+7.4, 13.1 and 18.4 bits, and it is higher still where positions come from random play, since what was played then tells
+less about who holds what. Policies see hands, not the order of dealing.
 """
 
 import statistics

@@ -26,12 +26,18 @@ SIZES = {  # published size: suits, ranks, tricks, tricks played; three seats
 }
 
 
+def new_game(size: int) -> State:
+    """The game whose public states have that size, at its beginning."""
+    suits, ranks, tricks, _ = SIZES[size]
+    return State(f"oh_hell(players=3,suits={suits},ranks={ranks},tricks={tricks})")
+
+
 def position(size: int, seed: int, policy: Any = None, voids: bool = False) -> State:
     """A random public state, played by the policy or at random, of that size; or smaller, if voids may be shown."""
-    suits, ranks, tricks, played = SIZES[size]
+    _, _, tricks, played = SIZES[size]
     rng = random.Random(seed)
     while True:
-        state = State(f"oh_hell(players=3,suits={suits},ranks={ranks},tricks={tricks})")
+        state = new_game(size)
         # number of tricks, dealer, the deal and the card turned, three bids, then three cards a trick
         for _ in range(2 + 3 * tricks + 1 + 3 + 3 * played):
             odds: list[float] | None = None

@@ -1,10 +1,11 @@
 """Figure 3 of particle value functions: trunk exploitability and loss over training [Sustr2021].
 
 A positional and a particle network learn the same data set: public belief states where random strategies leave the
-trunk, valued by 100 iterations of CFR+. A third, ours, is the particle network that values histories (`networks`). Now
-and then the trunk is solved by 100 iterations of CFR+ with the network at its leaves, and the average strategy judged.
-In the same picture: exact values at the leaves (the oracle, 100 iterations in the subgames every time), which no
-network can be expected to beat by much, and the uniform trunk.
+trunk, valued by 100 iterations of CFR+. A third, ours, is the particle network that values histories (`networks`). The
+first two are not quite the paper's: what they say is multiplied by the mass (`trunk_mass` has them without). Now and
+then the trunk is solved by 100 iterations of CFR+ with the network at its leaves, and the average strategy judged. In
+the same picture: exact values at the leaves (the oracle, 100 iterations in the subgames every time), which no network
+can be expected to beat by much, and the uniform trunk.
 
 Exploitability is the sum over both seats, as in the paper's formula (Appendix F), by 1000 iterations of CFR+, which is
 a little too high. The published figure has no numbers in the text to compare with but this: in the end the particle
@@ -37,13 +38,20 @@ def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
     return found
 
 
-def work(game: str, kind: str = "", seed: int = 0, strategies: int = 0, marks: tuple[int, ...] = ()) -> dict[str, Any]:
+def work(
+    game: str,
+    kind: str = "",
+    seed: int = 0,
+    strategies: int = 0,
+    marks: tuple[int, ...] = (),
+    mass: bool = True,
+) -> dict[str, Any]:
     trunk, judge = _judged(game)
     if not kind:
         exact = solve_trunk(trunk, Oracle(100), 100)
         bounds = {"uniform": judge.exploitability({}, JUDGING), "oracle": judge.exploitability(exact, JUDGING)}
         return {"game": game, "kind": "bounds"} | bounds
-    training, device = training_of(game, kind, strategies, seed)
+    training, device = training_of(game, kind, strategies, seed, mass)
     from foglight.values.evaluator import Network
 
     losses, exploitabilities = [], []

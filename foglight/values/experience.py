@@ -35,6 +35,7 @@ class Plan:
     memory: int = 30_000  # points, the latest, that are learned from
     seed: int = 0
     easy: int = 0  # trunks go to the end where that takes fewer nodes
+    mass: bool = True  # whether the network's answer is multiplied by the mass
 
 
 class Points(NamedTuple):
@@ -73,7 +74,7 @@ class Learner:
         check_device(device)
         one_thread()
         self.plan = plan
-        self.shape = Shape(plan.kind, public, private, 0, plan.base, plan.width)
+        self.shape = Shape(plan.kind, public, private, 0, plan.base, plan.width, plan.mass)
         torch.manual_seed(plan.seed)
         self.network: Any = self.shape.build().to(device)
         self._device = device

@@ -11,7 +11,8 @@ linear in the range of the other seat and in chance, so a network learns them in
 and whoever asks multiplies back. In Goofspiel a value is then at most 1, in Leduc poker a number of chips.
 
 How likely chance and the other seat's range make an information state, its mass, follows from `shared` and the ranges,
-so a network need not learn it: what it says is multiplied by it. Where nothing can be met, values are 0.
+so a network need not learn it: what it says is multiplied by it, unless it is told not to (`networks`). Where nothing
+can be met, values are 0.
 """
 
 from collections.abc import Sequence

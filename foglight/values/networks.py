@@ -13,8 +13,9 @@ matter, by construction: the set enters through a sum, and each output depends o
     value[j] = join([base[j], regression([context, public])])               concatenation, Appendix C's ablation
     value[j] = +- sum over k of shared[j, k] * range[k] * <regression([context, public]), face[j] * face[k]>   histories
 
-What the first three say is multiplied by how likely an information state is met, its mass. The last, ours, says what
-a history is worth to seat 0, from the faces of its two information states (a second change of basis), and adds up over
+What the first three say is multiplied by how likely an information state is met, its mass, since counterfactual values
+have it as a factor. The paper's networks have to learn that; `mass=False` makes them. The last, ours, says what a
+history is worth to seat 0, from the faces of its two information states (a second change of basis), and adds up over
 the histories that there are: so what one seat wins the other loses, whatever the weights.
 
 Layers are fully connected, with ReLU between them: 5 of width 5 times the input for regression and for the positional
@@ -68,16 +69,17 @@ class Ragged(NamedTuple):
 class Positional(nn.Module):
     """One input and one output for each of `places`."""
 
-    def __init__(self, public: int, places: int, layers: int = 5, width: int | None = None) -> None:
+    def __init__(self, public: int, places: int, layers: int = 5, width: int | None = None, mass: bool = True) -> None:
         super().__init__()
-        self.places = places
+        self.places, self.mass = places, mass
         self.regression = perceptron(places + public, width or 5 * (places + public), places, layers)
 
     def forward(self, batch: Batch) -> Tensor:
         """The values of the information states, float[B, K]."""
         ranges = batch.ranges.new_zeros(len(batch.ranges), self.places)
         ranges = ranges.scatter_add(1, batch.places, batch.ranges * batch.mask)
-        return self.regression(torch.cat([ranges, batch.public], 1)).gather(1, batch.places) * batch.mass
+        found = self.regression(torch.cat([ranges, batch.public], 1)).gather(1, batch.places)
+        return found * (batch.mass if self.mass else batch.mask)
 
     def ragged_bases(self, public: Tensor, private: Tensor) -> None:
         """It has none."""
@@ -88,17 +90,23 @@ class Positional(nn.Module):
         ranges = ranges.index_put_((given.of, given.places), given.ranges, accumulate=True)
         of, places = given.of[given.asked], given.places[given.asked]
         found = self.regression(torch.cat([ranges, given.public], 1))[of, places]
-        return found * (given.shared @ given.ranges[:, None])[:, 0]
+        return found * (given.shared @ given.ranges[:, None])[:, 0] if self.mass else found
 
 
 class Particle(nn.Module):
     """A set of information states by their features; `output` is projection, concatenation or histories."""
 
     def __init__(
-        self, public: int, private: int, base: int, output: str = "projection", width: int | None = None
+        self,
+        public: int,
+        private: int,
+        base: int,
+        output: str = "projection",
+        width: int | None = None,
+        mass: bool = True,
     ) -> None:
         super().__init__()
-        features, self.base = public + private, base
+        features, self.base, self.mass = public + private, base, mass
         self.change_of_basis = perceptron(features, 3 * features, base, 3)
         self.regression = perceptron(base + public, width or 5 * (base + public), base, 5)
         self.join = perceptron(2 * base, 2 * base, 1, 2) if output == "concatenation" else None
@@ -125,10 +133,11 @@ class Particle(nn.Module):
         if self.faces is not None:
             met = batch.shared @ (batch.ranges[:, :, None] * faces)
             return (met * faces @ found[:, :, None])[:, :, 0] * batch.signs
+        factor = batch.mass if self.mass else batch.mask
         if self.join is None:
-            return (bases @ found[:, :, None])[:, :, 0] * batch.mass
+            return (bases @ found[:, :, None])[:, :, 0] * factor
         beside = found[:, None].expand(-1, bases.shape[1], -1)
-        return self.join(torch.cat([bases, beside], 2))[:, :, 0] * batch.mass
+        return self.join(torch.cat([bases, beside], 2))[:, :, 0] * factor
 
     def ragged_bases(self, public: Tensor, private: Tensor) -> Tensor:
         """The bases of information states, from both kinds of features of each: float[J, base]."""
@@ -143,10 +152,9 @@ class Particle(nn.Module):
         if self.faces is not None:
             met = given.shared @ (ranges * faces)
             return (met * faces[given.asked] * found).sum(1) * given.signs[given.asked]
-        mass, bases = (given.shared @ ranges)[:, 0], bases[given.asked]
-        if self.join is None:
-            return (bases * found).sum(1) * mass
-        return self.join(torch.cat([bases, found], 1))[:, 0] * mass
+        bases = bases[given.asked]
+        said = (bases * found).sum(1) if self.join is None else self.join(torch.cat([bases, found], 1))[:, 0]
+        return said * (given.shared @ ranges)[:, 0] if self.mass else said
 
 
 def perceptron(inputs: int, hidden: int, outputs: int, layers: int) -> nn.Sequential:
@@ -168,24 +176,32 @@ class Shape:
     places: int  # what both seats may privately know
     base: int | None = None
     width: int | None = None  # of the regression's hidden layers
+    mass: bool = True  # whether what it says is multiplied by the mass; files that do not say so mean yes
 
     def build(self) -> nn.Module:
+        check_kind(self.kind, self.mass)
         if self.kind == "positional":
-            return Positional(self.public, self.places, width=self.width)
-        if self.kind in KINDS:
-            output = "projection" if self.kind == "particle" else self.kind
-            return Particle(self.public, self.private, self.base or self.places, output, self.width)
-        raise BadInput(f"unknown network '{self.kind}'; there are {', '.join(KINDS)}")
+            return Positional(self.public, self.places, width=self.width, mass=self.mass)
+        output = "projection" if self.kind == "particle" else self.kind
+        return Particle(self.public, self.private, self.base or self.places, output, self.width, self.mass)
 
     def data(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def shape_for(layout: Layout, kind: str, base: int | None = None, width: int | None = None) -> Shape:
+def shape_for(layout: Layout, kind: str, base: int | None = None, width: int | None = None, mass: bool = True) -> Shape:
     """The shape of a network for a layout."""
+    check_kind(kind, mass)
+    return Shape(kind, layout.public.shape[1], layout.private.shape[2], layout.num_places, base, width, mass)
+
+
+def check_kind(kind: str, mass: bool = True) -> None:
+    """Refuse what is no network."""
     if kind not in KINDS:
         raise BadInput(f"unknown network '{kind}'; there are {', '.join(KINDS)}")
-    return Shape(kind, layout.public.shape[1], layout.private.shape[2], layout.num_places, base, width)
+    if kind == "histories" and not mass:
+        others = ", ".join(other for other in KINDS if other != kind)
+        raise BadInput(f"the network 'histories' adds up masses and cannot go without; without mass there are {others}")
 
 
 class Tables:

@@ -35,7 +35,7 @@ from foglight.values.encoding import encode, offers_features
 from foglight.values.evaluator import Network
 from foglight.values.experience import Learner, Plan, Points, joined, stored
 from foglight.values.generation import random_behaviour
-from foglight.values.networks import KINDS, one_thread
+from foglight.values.networks import KINDS, check_kind, one_thread
 
 _EXPLORE = 0.25  # how often the walk goes on at any leaf, whatever the solution says
 _PLAN, _STATE, NETWORK = "plan.json", "state.pt", "network.safetensors"
@@ -92,6 +92,7 @@ def _begun(plan: Plan, folder: Path) -> Path:
         raise BadInput(f"{game} offers no features to learn by; play it with particle_resolving(network=none)")
     if plan.kind not in KINDS or plan.kind == "positional":
         raise BadInput(f"self-play trains {', '.join(kind for kind in KINDS if kind != 'positional')}, not {plan.kind}")
+    check_kind(plan.kind, plan.mass)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

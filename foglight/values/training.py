@@ -37,6 +37,7 @@ class Settings:
     rate: float = 1e-3
     base: int | None = None
     width: int | None = None
+    mass: bool = True  # no: the paper's network, whose answer is not multiplied by the mass
 
 
 class Training:
@@ -45,7 +46,8 @@ class Training:
     def __init__(self, data: Dataset, settings: Settings | None = None, device: str = "cpu") -> None:
         self.data, self.settings, self.device = data, settings or Settings(), device
         check_device(device)
-        self.shape = shape_for(data.layout, self.settings.kind, self.settings.base, self.settings.width)
+        how = self.settings
+        self.shape = shape_for(data.layout, how.kind, how.base, how.width, how.mass)
         torch.manual_seed(self.settings.seed)
         self.network = self.shape.build().to(device)
         # one kernel for all parameters: several times faster for networks this small

@@ -17,7 +17,7 @@ from foglight.solve.trunk import Trunk, TrunkJudge, solve_trunk
 from foglight.values.datasets import Request
 from foglight.values.evaluator import Network
 from foglight.values.generation import generate
-from foglight.values.networks import one_thread
+from foglight.values.networks import check_kind, one_thread
 from foglight.values.training import Settings, Training
 
 NETWORK = "network.safetensors"
@@ -47,6 +47,7 @@ def train_trunk(
     """Train for so many steps in all, from where the folder is; the file of the network."""
     if steps < 1:
         raise BadInput(f"steps must be at least 1, not {steps}")
+    check_kind(settings.kind, settings.mass)
     folder, say = Path(folder), progress or (lambda _: None)
     data = generate(request, folder / "data", processes, lambda done, total: say(Progress("shards", done, total)))
     one_thread()

@@ -1,0 +1,168 @@
+"""How positions are made, and what that does to the entropies of Table 2 of history filtering [Solinas2023].
+
+The paper does not say how its public states were made. Played: by the policy itself, as in `filtering_entropy`. At
+random: by uniform play, so that what was played tells less of who holds what. Favourites: by the policy's likeliest
+actions. Alike: each public state as likely as any other, though few deals may lead to it; then most show voids.
+
+The size that names a row is that of a public state without voids. So entropies of what was played are also given by how
+many histories there are at most, as if large ones had not come to an end. Entropy is in bits, over all histories.
+"""
+
+import itertools
+import random
+import statistics
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foglight.names import BadInput
+from foglight.policies import Biased
+from foglight.state import State
+from foglight.studies.filtering_entropy import BIASES, PUBLISHED
+from foglight.studies.filtering_sizes import SIZES, new_game, position
+from foglight.worlds.deals import DealFilter
+
+WAYS = ("played", "at random", "favourites", "alike")
+RUNS = {True: {192: 40, 12_960: 40, 544_320: 20}, False: dict.fromkeys(SIZES, 100)}  # by quick
+MOST = (408_240, 291_600, 116_640)  # histories, of the largest size: voids leave one of four numbers
+
+Results = dict[str, dict[str, Any]]
+
+
+def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
+    return {
+        f"{way}, {size}, {bias}, {run}": {"way": way, "size": size, "bias": bias, "seed": 1000 * seed + run}
+        for way in WAYS
+        for size in SIZES
+        for bias in BIASES
+        for run in range(RUNS[quick][size])
+    }
+
+
+def work(way: str, size: int, bias: float, seed: int) -> dict[str, Any]:
+    policy = Biased(bias, seed)
+    state = made(way, size, policy, seed)
+    found = DealFilter(state.game, state.observations(-1), -1, policy)
+    odds = np.concatenate([weights for _, weights, _ in found.batches()])
+    odds = odds[odds > 0] / odds.sum()
+    entropy = float(-odds @ np.log2(odds))
+    return {"way": way, "size": size, "bias": bias, "entropy": entropy, "histories": found.count()}
+
+
+def made(way: str, size: int, policy: Biased, seed: int) -> State:
+    """A public state of that size, or smaller where voids have been shown."""
+    if way == "played":
+        return position(size, seed, policy, voids=True)
+    if way == "at random":
+        return position(size, seed, voids=True)
+    if way == "favourites":
+        return position(size, seed, policy._replace(bias=1.0), voids=True)
+    if way == "alike":
+        return alike(size, random.Random(seed))
+    raise BadInput(f"positions are made by {', '.join(WAYS)}, not by '{way}'")
+
+
+def alike(size: int, rng: random.Random) -> State:
+    """A public state, each as likely as any other: draw all that is seen, again and again, until a deal fits it."""
+    suits, ranks, tricks, played = SIZES[size]
+    while True:
+        turned, *cards = rng.sample(range(suits * ranks), suits * ranks)
+        dealer, bids = rng.randrange(3), [rng.randrange(tricks + 1) for _ in range(3)]
+        if sum(bids) == tricks:
+            continue  # the dealer bids last, and may not make the bids add up
+        seen, left = cards[: 3 * played], cards[3 * played :]
+        movers, n = _movers(suits, dealer, turned, seen), tricks - played
+        for rest in itertools.permutations(left, 3 * n):
+            hands = [[card for card, mover in zip(seen, movers, strict=True) if mover == seat] for seat in range(3)]
+            for seat, hand in enumerate(hands):
+                hand += rest[seat * n : (seat + 1) * n]
+            if _follows(suits, hands, movers, seen):
+                state = new_game(size)
+                dealt = [hand[i] for i in range(tricks) for hand in hands]
+                for action in [tricks, dealer, *dealt, turned, *(suits * ranks + bid for bid in bids), *seen]:
+                    state.play(action)
+                return state
+
+
+def _movers(suits: int, dealer: int, turned: int, seen: list[int]) -> list[int]:
+    """Who played each of the cards."""
+    movers: list[int] = []
+    leader = (dealer + 1) % 3
+    for first in range(0, len(seen), 3):
+        trumps, led = turned % suits, seen[first] % suits
+        strengths = [(card % suits == trumps, card % suits == led, card) for card in seen[first : first + 3]]
+        movers += [(leader + i) % 3 for i in range(3)]
+        leader = movers[first + strengths.index(max(strengths))]
+    return movers
+
+
+def _follows(suits: int, hands: list[list[int]], movers: list[int], seen: list[int]) -> bool:
+    """Whether everybody who could follow suit did."""
+    for n, (mover, card) in enumerate(zip(movers, seen, strict=True)):
+        led = seen[n - n % 3] % suits
+        if card % suits != led and any(own % suits == led and own not in seen[:n] for own in hands[mover]):
+            return False
+    return True
+
+
+def _entropies(results: Results, way: str, size: int, bias: float, most: int | None = None) -> list[float]:
+    wanted = {"way": way, "size": size, "bias": bias}
+    found = [result for result in results.values() if wanted.items() <= result.items()]
+    return [result["entropy"] for result in found if most is None or result["histories"] <= most]
+
+
+def rows(results: Results) -> list[tuple[str, int, list[list[float]]]]:
+    """A name, a size, and the entropies at each bias."""
+    found = [(way, size, [_entropies(results, way, size, bias) for bias in BIASES]) for size in SIZES for way in WAYS]
+    largest = max(SIZES)
+    for most in MOST:
+        parts = [_entropies(results, "played", largest, bias, most) for bias in BIASES]
+        found.append((f"played, at most {most:,} histories", largest, parts))
+    return found
+
+
+def table(results: Results) -> str:
+    """Beside each mean, the number of runs that would have the published error."""
+    lines = [
+        "| size | positions | " + " | ".join(f"bias {bias} | runs like published" for bias in BIASES) + " |",
+        "|---:|---|" + "---:|---:|" * len(BIASES),
+    ]
+    for size, published in PUBLISHED.items():
+        shown = " | ".join(f"{mean:.2f} ± {error:.2f} | " for mean, error in published[: len(BIASES)])
+        lines.append(f"| {size:,} | published | {shown} |")
+        for name, _, parts in (row for row in rows(results) if row[1] == size):
+            said = []
+            for part, (_, error) in zip(parts, published, strict=False):
+                if len(part) < 2:
+                    said.append(f"{len(part)} runs | ")
+                    continue
+                spread = statistics.stdev(part)
+                mean = f"{statistics.mean(part):.2f} ± {spread / len(part) ** 0.5:.2f}"
+                said.append(f"{mean} | {(spread / error) ** 2:.0f}")
+            lines.append(f"| {size:,} | {name} | {' | '.join(said)} |")
+    return "\n".join(lines) + "\n"
+
+
+def draw(results: Results, path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 3.5), layout="constrained")
+    for k, size in enumerate(SIZES):
+        axes = figure.add_subplot(1, len(SIZES), k + 1)
+        for way in WAYS:
+            parts = [_entropies(results, way, size, bias) for bias in BIASES]
+            axes.plot(BIASES, [statistics.mean(part) for part in parts], "o-", label=way)
+        published = PUBLISHED[size][: len(BIASES)]
+        axes.errorbar(
+            BIASES,
+            [p[0] for p in published],
+            [p[1] for p in published],
+            ls=":",
+            marker="x",
+            color="black",
+            label="published",
+        )
+        axes.set(title=f"{size:,} histories", xlabel="policy bias", ylabel="entropy (bits)", xticks=BIASES)
+    figure.axes[0].legend(fontsize=7)
+    figure.savefig(path, dpi=150)
