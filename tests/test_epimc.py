@@ -86,14 +86,48 @@ def test_fusion_of_a_decision_is_counted_just_below_its_depth():
 def test_pimc_is_epimc_at_depth_1(game):
     for state in random_game(game, random.Random(3)):
         if state.player >= 0 and len(state.actions()) > 1:
-            one, first = asked("pimc(iterations=300)", state, 5)
+            one, first = asked("pimc(tries=one,iterations=300)", state, 5)
             two, second = asked("epimc(depth=1,subgame=iss,iterations=300)", state, 5)
             assert first == second
             assert np.array_equal(one.explain().values, two.explain().values, equal_nan=True)
 
 
+@pytest.mark.parametrize("game", ["phantom_ttt", "goofspiel(cards=4)", "kuhn_poker"])
+def test_pimc_tries_every_action_in_each_world(game):
+    """Algorithm 1 with exact leaves: the mean open value over the worlds, each as often as its weight says."""
+    compared, known = 0, {}
+    for state in random_game(game, random.Random(3)):
+        if state.player < 0 or len(state.actions()) < 2 or compared > 40:
+            continue
+        f = fl.history_filter(game, state.observations(state.player), state.player, mover=state.player)
+        if f.count() > 60 or (game == "phantom_ttt" and len(state.history()) < 4):  # the recursion is slow
+            continue
+        worlds, sign = [world for world, _ in f.enumerate()], 1 if state.player == 0 else -1
+        wanted = []
+        for action in state.actions():
+            values = []
+            for world in worlds:
+                after = world.clone()
+                after.play(action)
+                values.append(sign * open_value(after, known))
+            wanted.append(sum(values) / len(values))
+        n = 20 * len(worlds)
+        agent, _ = asked(f"pimc(leaf=minimax,iterations={n * len(wanted)})", state)
+        why = agent.explain()
+        assert why.iterations == n * len(wanted) and why.visits == [n] * len(wanted)
+        assert why.values == pytest.approx(wanted, abs=0.1)  # worlds come as often as they weigh, up to one in 20
+        compared += len(wanted)
+    assert compared >= {"phantom_ttt": 20, "goofspiel(cards=4)": 8, "kuhn_poker": 4}[game]
+
+
+def test_pimc_evaluates_whole_worlds():
+    for n, done in ((1, 9), (7, 9), (400, 396), (405, 405)):
+        agent, _ = asked(f"pimc(iterations={n})", fl.new_state("phantom_ttt"))
+        assert agent.explain().iterations == done
+
+
 @pytest.mark.parametrize(
-    "spec", ["pimc(iterations={})", "epimc(iterations={})", "epimc(depth=2,subgame=cfr+,iterations={})"]
+    "spec", ["pimc(tries=one,iterations={})", "epimc(iterations={})", "epimc(depth=2,subgame=cfr+,iterations={})"]
 )
 @pytest.mark.parametrize("n", [1, 7, 400])
 def test_iterations_are_what_was_asked_for(spec, n):
@@ -386,9 +420,13 @@ def test_memory_is_bounded():
         counts,
     )
     assert states.tally[1] <= 200
+    assert states.tally[2] > 5000  # visits that found no room
     assert counts.sum() == 5000
-    agent, _ = asked("epimc(depth=2,subgame=iss,memory=1000,iterations=5000)", fl.new_state(game))
-    assert agent.explain().iterations == 1000
+    agent, _ = asked("epimc(depth=4,memory=50,iterations=5000)", fl.new_state(game))
+    assert agent.explain().iterations == 5000
+    assert agent.explain().notes["states"] <= 64 and agent.explain().notes["memory"].startswith("full; ")
+    with pytest.raises(fl.BadInput, match="memory=1000 paths cannot hold iterations=5000"):
+        fl.load_agent("epimc(depth=2,subgame=iss,memory=1000,iterations=5000)")
     assert len(first_of(new_paths(10, 1, 2), 4).lengths) == 4
 
 

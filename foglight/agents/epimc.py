@@ -26,6 +26,7 @@ _DEEPEST = 4  # what `auto` tries at most
 _LEARNING = 0.3  # of the budget, before first moves are dropped
 _SUPPORTED = 0.05  # a level counts as reasoned on if this share of the visits is to settled states
 _CFR_ITERATIONS = 1000
+_ROOM = 1_000_000  # states or paths that `memory=auto` holds if time decides
 _SAMPLING = 0.5  # of the time that is not for building the form; the rest is for CFR+
 
 
@@ -61,10 +62,15 @@ class Epimc(Searcher):
     leaf: Annotated[Any, Leaf()] = "rollout"
     least: Annotated[float, Between(0, 1000)] = 1.0
     explore: Annotated[float, Between(0, 10)] = 1.0
-    memory: Annotated[int, Between(1000, 10**8)] = 1_000_000
+    memory: Annotated[int, Word("auto", _AUTO), Between(0, 10**8)] = _AUTO
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if 0 < self.memory < self.iterations and self.subgame != _STEERED:
+            raise BadInput(
+                f"memory={self.memory} paths cannot hold iterations={self.iterations}; "
+                f"give memory=auto, or at least as much memory as iterations"
+            )
         self._solving = 0.5  # the share of the time that solving what was sampled takes
 
     def start(self, game: Any, seat: int, seed: int) -> None:
@@ -81,7 +87,8 @@ class Epimc(Searcher):
     def _steered(self, held: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
         """Learn how everybody goes on, and drop first moves by halves."""
         k, depth = len(actions), self.depth or _DEEPEST
-        states = new_states(min(self.memory, max(self.budget, 1000) * depth), min(max_legal(self.game), 2 * k))
+        most = min(self.memory or _ROOM, max(self.budget or _ROOM, 1000) * depth)
+        states = new_states(most, min(max_legal(self.game), 2 * k))
         sums, counts = np.zeros(k), np.zeros(k, np.int64)
         moves, done = np.arange(k), 0
 
@@ -103,13 +110,15 @@ class Epimc(Searcher):
         settled = [round(float(share), 3) for share in states.settled / np.maximum(states.visited, 1)][1:depth]
         reasoned = 1 + next((i for i, share in enumerate(settled) if share < _SUPPORTED), len(settled))
         notes = {"depth": reasoned, "states": int(states.tally[0]), "settled": settled}
+        if states.tally[2]:
+            notes["memory"] = f"full; {int(states.tally[2])} visits were to states it could not hold, played at random"
         best = moves[np.argmax(np.where(counts[moves] > 0, values[moves], -np.inf))]
         return done, int(best), values.tolist(), counts.tolist(), notes
 
     def _recorded(self, held: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
         """The paper's way: paths of uniformly random play, recorded, then solved."""
         depth = self.depth or _DEEPEST
-        room = min(self.memory, self.budget or self.memory)
+        room = self.budget or self.memory or _ROOM
         paths, done = new_paths(room, depth, num_players(self.game)), 0
 
         def run(n: int) -> None:
@@ -123,6 +132,8 @@ class Epimc(Searcher):
         started = time.perf_counter()
         solution = search(paths, self.seat, self.least if self.depth == _AUTO else 0.0)
         notes: dict[str, Any] = {"depth": depth, "states": solution.states.tolist()}
+        if self.time and done == room:
+            notes["memory"] = f"full after {done} paths, before the time was over"
         choice = int(np.nanargmax(solution.values))
         form, keys = sampled_form(paths) if self.subgame == _CFR else (None, None)
         now = time.perf_counter()

@@ -46,7 +46,7 @@ class States(NamedTuple):
     visits: np.ndarray  # int64[T]
     counts: np.ndarray  # int64[M]: by action
     sums: np.ndarray  # float64[M]: of the mover's payoffs
-    tally: np.ndarray  # int64[2]: states, numbers in use
+    tally: np.ndarray  # int64[3]: states, numbers in use, visits to states that found no room
     visited: np.ndarray  # int64[levels]: visits to states, by how many decisions came before
     settled: np.ndarray  # int64[levels]: of these, to states that were no longer left to chance
     spread: np.ndarray  # float64[2]: the least and the largest payoff so far
@@ -64,7 +64,7 @@ def new_states(most: int, actions: int) -> States:
         np.zeros(size, np.int64),
         np.zeros(most * actions, np.int64),
         np.zeros(most * actions),
-        np.zeros(2, np.int64),
+        np.zeros(3, np.int64),
         np.zeros(_LEVELS, np.int64),
         np.zeros(_LEVELS, np.int64),
         np.array([np.inf, -np.inf]),
@@ -82,6 +82,7 @@ def _find(states, code, m):
         slot = (slot + 1) & mask
     if states.keys[slot] == uint64(0):
         if states.tally[1] + m > len(states.counts) or 2 * states.tally[0] >= len(states.keys):
+            states.tally[2] += 1
             return -1
         states.keys[slot] = code
         states.begins[slot] = states.tally[1]
