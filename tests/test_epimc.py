@@ -263,7 +263,7 @@ def test_laying_open_changes_nothing_but_what_is_known(game):
     """
     rng, words = random.Random(4), num_words(fl.load_game(game))
     compared, ended, informing = 0, 0, 0
-    for _ in range(3):
+    while ended < 2 or compared < 300:
         for state in random_game(game, rng):
             before = opened(state)
             assert np.array_equal(opened(before).world, before.world), "doing it twice does nothing more"
@@ -279,7 +279,6 @@ def test_laying_open_changes_nothing_but_what_is_known(game):
             for action in gone:
                 assert np.array_equal(opened(state, action).world[:words], before.world[:words])
                 informing += 1
-    assert ended == 3 and compared >= 6
     assert (informing > 0) == (game in ("phantom_ttt", "dark_hex")), "where one may run into what one does not see"
 
 
