@@ -334,7 +334,7 @@ def test_a_bot_refuses_states_at_which_all_move_at_once():
 
 
 def test_a_game_openspiel_does_not_name_is_known_by_its_play():
-    """OpenSpiel's blind chess seats white otherwise, its Hearts draws a direction even for passing nothing."""
+    """OpenSpiel's blind chess numbers senses otherwise, its Hearts draws a direction even for passing nothing."""
     with pytest.raises(fl.BadInput, match="go different ways after 0 actions; make a bot for 'openspiel:rbc"):
         fl.as_openspiel_bot("random", "rbc", 0).restart_at(played("rbc"))
     with pytest.raises(fl.BadInput, match="go different ways after 0 actions; make a bot for 'openspiel:hearts"):
