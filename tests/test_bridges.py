@@ -51,7 +51,7 @@ def test_openspiels_games_run_through_the_same_entry_points(name):
 
 @pytest.mark.parametrize("name", ["leduc_poker", "liars_dice(dice_sides=3)", "phantom_ttt"])
 def test_information_states_are_openspiels_where_it_has_them(name):
-    key_of, string_of = {}, {}
+    key_of, string_of, met = {}, {}, 0
     rng = random.Random(name)
     for _ in range(60):
         for state in random_game(f"openspiel:{name}", rng):
@@ -60,6 +60,8 @@ def test_information_states_are_openspiels_where_it_has_them(name):
                 string = (seat, state.world.state.information_state_string(seat))
                 assert string_of.setdefault(number, string) == string
                 assert key_of.setdefault(string, number) == number
+                met += 1
+    assert met - len(key_of) > 100, "so many were met again"
 
 
 def test_where_openspiel_has_no_information_states_observations_are_chained():
@@ -158,8 +160,18 @@ def test_our_agent_plays_against_openspiels():
     game = pyspiel.load_game("tic_tac_toe")
     theirs = pyspiel.make_uniform_random_bot(1, 7)
     ours = fl.as_openspiel_bot("first_legal", "openspiel:tic_tac_toe", 0)
-    results = [pyspiel.evaluate_bots(game.new_initial_state(), [ours, theirs], seed) for seed in range(50)]
-    assert {len(result) for result in results} == {2}
+    played_by_ours = 0
+    for seed in range(20):
+        state = game.new_initial_state()
+        returns = pyspiel.evaluate_bots(state, [ours, theirs], seed)
+        again = game.new_initial_state()
+        for item in state.full_history():
+            if item.player == 0:
+                assert item.action == again.legal_actions()[0]
+                played_by_ours += 1
+            again.apply_action(item.action)
+        assert again.is_terminal() and again.returns() == returns
+    assert played_by_ours >= 60
 
 
 def test_a_bot_looks_at_nothing_but_its_seats_observations():
