@@ -35,10 +35,10 @@ def main() -> None:
 
 def position(store: Path) -> int:
     """How many tries into the first game seat 0, EPIMC's, is to move, after TRIES or a little before."""
-    from foglight.arena.store import stored_actions
+    from foglight.arena.store import stored_position
 
     state, found = fl.new_state(GAME), 0
-    for done, action in enumerate(stored_actions(store, str(state.game), 0)):
+    for done, action in enumerate(stored_position(store, str(state.game), 0).history()):
         if state.player == 0 and done <= TRIES:
             found = done
         state.play(action)

@@ -20,9 +20,15 @@ class Partition:
     """Two ways of naming situations, and whether they agree on which are the same."""
 
     def __init__(self):
-        self.theirs_of, self.ours_of = {}, {}
+        self.theirs_of, self.ours_of, self.met = {}, {}, 0
+
+    @property
+    def again(self):
+        """How often a situation was met again: without that, nothing is compared."""
+        return self.met - len(self.theirs_of)
 
     def meet(self, ours, theirs):
+        self.met += 1
         assert self.theirs_of.setdefault(ours, theirs) == theirs, f"{ours} is two situations there"
         assert self.ours_of.setdefault(theirs, ours) == ours, f"{theirs!r} is two situations here"
 
@@ -75,10 +81,11 @@ def play_both(ours_name, theirs_name, games, meet, text=information):
             theirs.apply_action(action)
 
 
-def check_lockstep(ours_name, theirs_name, games=500, chain=False, text=information, at_chance=True):
+def check_lockstep(ours_name, theirs_name, games=500, chain=False, text=information, at_chance=True, again=300):
     """Rules agree, and so do information states: their string now, or with `chain` all they have shown so far.
 
-    Without `at_chance`, information states are compared only where somebody decides or the game is over.
+    Without `at_chance`, information states are compared only where somebody decides or the game is over. Every seat
+    must meet information states `again` at least so often; with 52 cards nothing is met twice, and rules alone agree.
     """
     players = fl.new_state(ours_name).num_players
     partitions = [(Partition(), Partition()) for _ in range(players)]
@@ -92,3 +99,4 @@ def check_lockstep(ours_name, theirs_name, games=500, chain=False, text=informat
             keys.meet(observed, int(key(ours.game, ours.world, seat)))
 
     play_both(ours_name, theirs_name, games, meet, text)
+    assert min(sequences.again for sequences, _ in partitions) >= again

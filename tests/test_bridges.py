@@ -51,7 +51,7 @@ def test_openspiels_games_run_through_the_same_entry_points(name):
 
 @pytest.mark.parametrize("name", ["leduc_poker", "liars_dice(dice_sides=3)", "phantom_ttt"])
 def test_information_states_are_openspiels_where_it_has_them(name):
-    key_of, string_of = {}, {}
+    key_of, string_of, met = {}, {}, 0
     rng = random.Random(name)
     for _ in range(60):
         for state in random_game(f"openspiel:{name}", rng):
@@ -60,6 +60,8 @@ def test_information_states_are_openspiels_where_it_has_them(name):
                 string = (seat, state.world.state.information_state_string(seat))
                 assert string_of.setdefault(number, string) == string
                 assert key_of.setdefault(string, number) == number
+                met += 1
+    assert met - len(key_of) > 100, "so many were met again"
 
 
 def test_where_openspiel_has_no_information_states_observations_are_chained():
@@ -92,6 +94,12 @@ PAIRS = [
     ("dark_hex(rows=3,cols=3)", "openspiel:dark_hex(num_rows=3,num_cols=3)"),
     ("liars_dice(dice=1,sides=6)", "openspiel:liars_dice"),
 ]
+
+
+PAIRED_BATTLESHIP = (
+    "battleship(board_width=3,board_height=3,ship_sizes=[1;2],ship_values=[1.0;1.0],num_shots=9,loss_multiplier=1.0)"
+)
+PAIRED_GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=4,imp_info=True,points_order=descending))"
 
 
 @pytest.mark.parametrize(("native", "bridged"), PAIRS)
@@ -152,8 +160,18 @@ def test_our_agent_plays_against_openspiels():
     game = pyspiel.load_game("tic_tac_toe")
     theirs = pyspiel.make_uniform_random_bot(1, 7)
     ours = fl.as_openspiel_bot("first_legal", "openspiel:tic_tac_toe", 0)
-    results = [pyspiel.evaluate_bots(game.new_initial_state(), [ours, theirs], seed) for seed in range(50)]
-    assert {len(result) for result in results} == {2}
+    played_by_ours = 0
+    for seed in range(20):
+        state = game.new_initial_state()
+        returns = pyspiel.evaluate_bots(state, [ours, theirs], seed)
+        again = game.new_initial_state()
+        for item in state.full_history():
+            if item.player == 0:
+                assert item.action == again.legal_actions()[0]
+                played_by_ours += 1
+            again.apply_action(item.action)
+        assert again.is_terminal() and again.returns() == returns
+    assert played_by_ours >= 60
 
 
 def test_a_bot_looks_at_nothing_but_its_seats_observations():
@@ -198,15 +216,145 @@ def test_the_agent_inside_a_bot_is_told_observations_only(monkeypatch):
     assert given and {type(value) for value in given} == {int}
 
 
-def test_a_bot_follows_a_state_that_is_not_where_it_left_off():
-    game = pyspiel.load_game("phantom_ttt")
+def played(name, *actions):
+    """OpenSpiel's state after these actions."""
+    state = pyspiel.load_game(name).new_initial_state()
+    for action in actions:
+        state.apply_action(action)
+    return state
+
+
+def told(bot):
+    return list(bot.agent.observations)
+
+
+def test_a_bot_takes_a_state_in_which_its_seat_has_not_decided_for_a_new_game():
+    bot = fl.as_openspiel_bot("first_legal", "phantom_ttt", 1)
+    assert bot.step(played("phantom_ttt", 0)) == 0
+    assert bot.step(played("phantom_ttt", 0, 0)) == 1, "0 is taken, as it has found out"
+    assert len(told(bot)) == 1 and bot.started == 1
+    assert bot.step(played("phantom_ttt", 4)) == 0, "the seat has not decided yet: a new game"
+    assert told(bot) == [] and bot.started == 2
+
+
+def test_a_bot_refuses_a_state_that_does_not_go_on_from_what_it_has_seen():
     bot = fl.as_openspiel_bot("first_legal", "phantom_ttt", 0)
-    first, other = game.new_initial_state(), game.new_initial_state()
-    for action in (0, 1):
-        first.apply_action(action)
-    for action in (4, 5):
-        other.apply_action(action)
-    assert (bot.step(first), bot.step(other)) == (1, 0)
+    assert bot.step(played("phantom_ttt", 0, 1)) == 1
+    seen = told(bot)
+    for actions in [(4, 5), (1, 0), (4, 5, 0, 1)]:
+        with pytest.raises(fl.BadInput, match=r"seat 0 has seen; call restart_at\(state\)") as caught:
+            bot.step(played("phantom_ttt", *actions))
+        assert "\n" not in str(caught.value)
+        assert told(bot) == seen, "what is refused leaves the bot as it was"
+    assert bot.step(played("phantom_ttt", 0, 1, 1)) == 2, "so it can go on"
+    bot.restart_at(played("phantom_ttt", 4, 5))
+    assert bot.step(played("phantom_ttt", 4, 5)) == 0
+    bot.restart()
+    assert told(bot) == [] and bot.step(played("phantom_ttt", 0, 5)) == 1
+
+
+def test_a_state_that_looks_the_same_to_the_seat_goes_on():
+    """x placed 0 and o something else: which, x cannot know, so another true state may be handed over at any time."""
+    bot = fl.as_openspiel_bot("first_legal", "phantom_ttt", 0)
+    assert bot.step(played("phantom_ttt", 0, 1)) == 1
+    assert bot.step(played("phantom_ttt", 0, 2, 1, 3)) == 2
+    assert bot.started == 1 and len(told(bot)) == 2
+
+
+@pytest.mark.parametrize(
+    ("game", "seat", "state", "why"),
+    [
+        ("phantom_ttt", 1, ("phantom_ttt",), "seat 1, and seat 0 is to move"),
+        ("phantom_ttt", 0, ("phantom_ttt", 0), "seat 0, and seat 1 is to move"),
+        ("kuhn_poker", 0, ("kuhn_poker", 0), "seat 0, and chance is to move"),
+        ("kuhn_poker", 0, ("kuhn_poker", 0, 1, 0, 0), "seat 0, and the game is over"),
+        ("openspiel:tic_tac_toe", 1, ("tic_tac_toe",), "seat 1, and seat 0 is to move"),
+    ],
+)
+def test_a_bot_refuses_to_answer_where_its_seat_does_not_move(game, seat, state, why):
+    bot = fl.as_openspiel_bot("random", game, seat)
+    with pytest.raises(fl.BadInput, match=f"^this bot sits on {why}; ask it where its seat moves$"):
+        bot.step(played(*state))
+    assert told(bot) == []
+
+
+def test_bots_in_the_wrong_order_stop_openspiels_loop():
+    bots = [fl.as_openspiel_bot("random", "kuhn_poker", seat) for seat in (1, 0)]
+    with pytest.raises(fl.BadInput, match="this bot sits on seat 1, and seat 0 is to move"):
+        pyspiel.evaluate_bots(pyspiel.load_game("kuhn_poker").new_initial_state(), bots, 1)
+
+
+@pytest.mark.parametrize(
+    ("game", "other"),
+    [
+        ("phantom_ttt", "tic_tac_toe"),
+        ("phantom_ttt", "phantom_ttt(obstype=reveal-numturns)"),
+        ("phantom_ttt", "phantom_ttt(gameversion=abrupt)"),
+        ("openspiel:tic_tac_toe", "phantom_ttt"),
+        ("openspiel:dark_hex(num_rows=3)", "dark_hex(num_rows=4)"),
+        ("dark_hex(rows=3,cols=3)", "dark_hex(num_rows=3,num_cols=4)"),
+        ("kuhn_poker", "kuhn_poker(players=3)"),
+        ("kuhn_poker", "leduc_poker"),
+        ("openspiel:kuhn_poker(players=3)", "kuhn_poker"),
+        ("leduc_poker", "leduc_poker(suit_isomorphism=True)"),
+        ("liars_dice", "liars_dice(bidding_rule=reset-quantity)"),
+        ("battleship", "battleship"),
+        ("dark_chess", "dark_chess(board_size=4)"),
+        ("hearts", "hearts(jd_bonus=True)"),
+        ("oh_hell", "oh_hell(points_per_trick=2)"),
+        ("goofspiel(cards=4)", "turn_based_simultaneous_game(game=goofspiel(num_cards=4,imp_info=True))"),
+    ],
+)
+def test_a_bot_refuses_a_state_of_another_game_or_of_other_parameters(game, other):
+    bot = fl.as_openspiel_bot("random", game, 0)
+    for ask in (bot.step, bot.restart_at):
+        with pytest.raises(fl.BadInput, match=r"^this bot plays .*, and the state is of ") as caught:
+            ask(played(other))
+        assert "\n" not in str(caught.value)
+    advised = str(caught.value).split("'")[1]
+    assert fl.as_openspiel_bot("random", advised, 0).restart_at(played(other)) is None, "what is advised works"
+
+
+@pytest.mark.parametrize(
+    ("game", "same"),
+    [
+        ("phantom_ttt", "phantom_ttt(obstype=reveal-nothing)"),
+        ("openspiel:leduc_poker(players=2)", "leduc_poker"),
+        ("leduc_poker", "leduc_poker(players=2)"),
+        ("dark_hex", "dark_hex(board_size=4)"),
+        ("dark_chess(size=4,repetition=ignore)", "dark_chess(board_size=4)"),
+        ("hearts", "hearts(pass_cards=True)"),
+        ("spades", "spades"),
+        ("liars_dice(dice=2,sides=4)", "liars_dice(numdice=2,dice_sides=4)"),
+        ("oh_hell(tricks=3)", "oh_hell(num_tricks_fixed=3)"),
+        ("battleship", PAIRED_BATTLESHIP),
+        ("goofspiel(cards=4)", PAIRED_GOOFSPIEL),
+        ("openspiel:goofspiel(num_cards=4)", "turn_based_simultaneous_game(game=goofspiel(num_cards=4))"),
+    ],
+)
+def test_a_bot_plays_its_own_game_however_it_is_written(game, same):
+    theirs = pyspiel.load_game(same)
+    bots = [fl.as_openspiel_bot("random", game, seat) for seat in range(theirs.num_players())]
+    pyspiel.evaluate_bots(theirs.new_initial_state(), bots, 1)
+    assert sum(len(told(bot)) > 0 for bot in bots) == len(bots)
+
+
+def test_a_bot_refuses_states_at_which_all_move_at_once():
+    bot = fl.as_openspiel_bot("random", "openspiel:matrix_rps", 1)
+    with pytest.raises(fl.BadInput, match=r"^in matrix_rps all move at once; give .*convert_to_turn_based\(game\)$"):
+        bot.step(played("matrix_rps"))
+
+
+def test_a_game_openspiel_does_not_name_is_known_by_its_play():
+    """OpenSpiel's blind chess numbers senses otherwise, its Hearts draws a direction even for passing nothing."""
+    with pytest.raises(fl.BadInput, match="go different ways after 0 actions; make a bot for 'openspiel:rbc"):
+        fl.as_openspiel_bot("random", "rbc", 0).restart_at(played("rbc"))
+    with pytest.raises(fl.BadInput, match="go different ways after 0 actions; make a bot for 'openspiel:hearts"):
+        fl.as_openspiel_bot("random", "hearts(passing=no)", 0).restart_at(played("hearts(pass_cards=False)", 1))
+    bots = [fl.as_openspiel_bot("random", "spades(breaking=yes)", seat) for seat in range(4)]
+    with pytest.raises(fl.BadInput, match=r"go different ways after .* actions; make a bot for 'openspiel:spades"):
+        for seed in range(20):
+            pyspiel.evaluate_bots(pyspiel.load_game("spades").new_initial_state(), bots, seed)
 
 
 def test_impossible_bots_get_advice():

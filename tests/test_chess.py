@@ -339,11 +339,19 @@ def test_fen_is_read_as_it_is_written(fen):
 
 @pytest.mark.plain
 @pytest.mark.parametrize(
-    ("given", "wrong"),
-    [("/8", "/9"), (" w", " x"), ("KQkq", "KX"), ("- 0", "z9 0"), ("- 0", "a1 0"), ("0 1", "101 1"), (START, "8/8 w")],
+    ("given", "wrong", "advice"),
+    [
+        ("/8", "/9", "write ranks of 4 to 8 squares"),
+        (" w", " x", "after the ranks write"),
+        ("KQkq", "KX", "after the ranks write"),
+        ("- 0", "z9 0", "'z9' is not a square"),
+        ("- 0", "a1 0", "a1 cannot be the en passant square"),
+        ("0 1", "101 1", "after the ranks write"),
+        (START, "8/8 w", "write ranks of 4 to 8 squares"),
+    ],
 )
-def test_what_is_no_fen_is_refused(given, wrong):
-    with pytest.raises(fl.BadInput):
+def test_what_is_no_fen_is_refused(given, wrong, advice):
+    with pytest.raises(fl.BadInput, match=advice):
         notation.read_fen(START.replace(given, wrong, 1))
 
 

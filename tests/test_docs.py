@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 
 
@@ -12,6 +14,16 @@ def test_the_readmes_python_runs(capsys):
     for block in blocks:
         exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
     assert "you are o" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("name", "blocks"), [("beliefs", 2), ("search", 2)])  # others have tests of their own
+def test_the_python_of_the_docs_runs(name, blocks):
+    text = (Path(__file__).parent.parent / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    found = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(found) == blocks
+    together = {"__name__": name}
+    for block in found:
+        exec(compile(block, f"{name}.md", "exec"), together)
 
 
 def test_the_bibliography_holds_every_key_that_is_cited():

@@ -8,6 +8,7 @@ import pytest
 from oracles import random_game
 
 import foglight as fl
+from foglight.cards.tricks import is_trick_taking
 from foglight.games import game_class
 from foglight.names import Between
 from foglight.rules import key, max_legal, num_actions, num_words
@@ -118,6 +119,40 @@ def test_an_information_state_determines_its_text_its_key_and_what_is_legal(name
         if state.player >= 0:
             observed = (state.player, *state.observations(state.player))
             assert legal_of.setdefault(observed, state.actions()) == state.actions()
+
+
+def cannot_be_compared(name):
+    """Whoever decides knows all that has happened, or ten dice have fallen in more ways than can be listed."""
+    return name.startswith(("three_sat", "dark_hex(rows=1,cols=1)", "liars_dice(dice=5"))
+
+
+@every_game
+def test_other_histories_that_look_the_same_to_who_decides_are_the_same_to_it(name):
+    """Random games of 52 cards hardly ever look the same to anyone twice, so that such histories are drawn."""
+    if fl.compile.INTERPRET_ALL and cannot_be_compared(name):
+        pytest.skip("takes long to find that out, interpreted")
+    rng, compared = random.Random(name), 0
+    states = [state for state in some_games(name, n=8) if state.player >= 0]
+    if is_trick_taking(fl.load_game(name)):
+        rng.shuffle(states)  # deals are drawn at any time
+    else:
+        states.sort(key=lambda state: len(state.history()))  # there are few worlds to list in the beginning
+    for state in states:
+        seat = state.player
+        if compared > (4 if fl.compile.INTERPRET_ALL else 40):
+            break
+        try:
+            found = fl.history_filter(name, state.observations(seat), seat, mover=seat, limit=20_000)
+        except fl.BadInput:
+            break  # too many worlds to list, from here on
+        for other in found.sample(4, seed=1):
+            assert other.observations(seat) == state.observations(seat)
+            assert other.observations(fl.PUBLIC) == state.observations(fl.PUBLIC)
+            assert (other.player, other.actions()) == (seat, state.actions())
+            assert other.information(seat) == state.information(seat)
+            assert key(other.game, other.world, seat) == key(state.game, state.world, seat)
+            compared += other.history() != state.history()
+    assert (compared > 2) != cannot_be_compared(name)
 
 
 @every_game

@@ -40,7 +40,9 @@ def theirs_oh_hell(players=3, suits=4, ranks=13, tricks=-1, off_bid_penalty=Fals
     ],
 )
 def test_oh_hell_is_openspiels(ours_name, theirs_name):
-    check_lockstep(ours_name, theirs_name, at_chance=False)
+    # only tiny packs let a seat see the same twice in random games; for the others there are exchanged cards below
+    tiny = ours_name in ("oh_hell(players=3,suits=2,ranks=4,tricks=2)", "oh_hell(players=3,suits=1,ranks=7)")
+    check_lockstep(ours_name, theirs_name, at_chance=False, again=300 if tiny else 0)
 
 
 def after_deal(text):
@@ -54,7 +56,7 @@ def test_hearts_is_openspiels():
 
 
 def test_spades_is_openspiels():
-    check_lockstep("spades", "spades", chain=True, text=after_deal(observation), at_chance=False)
+    check_lockstep("spades", "spades", chain=True, text=after_deal(observation), at_chance=False, again=0)
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,7 @@ def test_every_way_to_open_tells_what_openspiels_tells(ours_name, theirs_name, d
 
     theirs = pyspiel.load_game(theirs_name).new_initial_state()
     walk(fl.new_state(ours_name), theirs, [Shown(shown), Shown(shown)], depth)
+    assert min(partition.again for partition in partitions) > 100
 
 
 @boards

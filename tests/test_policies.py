@@ -34,11 +34,12 @@ def decisions(game, seed=1, games=20):
 
 @pytest.mark.parametrize("policy", [Uniform(), Biased(0.5, 1), Biased(0.9, 2), Biased(0.0, 3)])
 def test_probabilities_add_up_and_follow_the_information_state(policy):
-    said = {}
-    for state in decisions("phantom_ttt"):
+    said, states = {}, decisions("phantom_ttt")
+    for state in states:
         odds = probabilities(policy, state)
         assert len(odds) == len(state.actions()) and sum(odds) == pytest.approx(1)
         assert said.setdefault((state.player, *state.observations(state.player)), odds) == odds
+    assert len(states) - len(said) > 50, "so many were met again"
 
 
 def test_the_bias_is_on_one_action():

@@ -60,10 +60,8 @@ def test_actions_are_drawn_as_the_policy_says(saved):
                 counts[agent.act(state.actions())] += 1
             row = policy.keys.tolist().index(number)
             odds = policy.probabilities[policy.begins[row] : policy.begins[row + 1]]
-            assert all(count == 0 for count, share in zip(counts, odds, strict=True) if share == 0.0)
-            possible = odds > 0
-            if possible.all():
-                assert chisquare(counts, odds * 2000).pvalue > 1e-7
+            assert odds.min() > 0.0, "so that chi-square may be asked everywhere"
+            assert chisquare(counts, odds * 2000).pvalue > 1e-7
         for action in state.actions():
             after = state.clone()
             after.play(action)

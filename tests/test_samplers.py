@@ -36,17 +36,18 @@ GAMES = [
 
 
 def fits(counts, weights, n):
-    """Whether n draws agree with the weights; histories that would be drawn less than 5 times are pooled."""
+    """Whether n draws agree with the weights; histories are taken together until 5 draws or more are expected."""
     assert set(counts) <= set(weights) and sum(counts.values()) == n
     total = sum(weights.values())
     expected = {history: n * weight / total for history, weight in weights.items()}
-    rare = [history for history, times in expected.items() if times < 5]
-    cells = [(counts[history], times) for history, times in expected.items() if times >= 5]
-    pooled = sum(expected[history] for history in rare)
-    if pooled >= 5:
-        cells.append((sum(counts[history] for history in rare), pooled))
-    if len(cells) < 2:
-        return True
+    cells, seen, times = [], 0, 0.0
+    for history in sorted(expected, key=lambda history: (-expected[history], history)):
+        seen, times = seen + counts[history], times + expected[history]
+        if times >= 5:
+            cells.append((seen, times))
+            seen, times = 0, 0.0
+    assert len(cells) > 1, "one cell fits whatever is drawn"
+    cells[-1] = (cells[-1][0] + seen, cells[-1][1] + times)
     statistic = sum((seen - times) ** 2 / times for seen, times in cells)
     return statistic < chi2.isf(FALSE_ALARM, len(cells) - 1)
 
@@ -235,7 +236,9 @@ def test_ranges_of_deals_are_those_of_the_layers(viewer, policy):
         assert ranges[0].exists() and tuple(ranges[0].construct(seed=2)) in both[0]
         drawn = ranges[0].sample(n if policy is None else 3 * n, seed=5)
         kept = drawn if policy is None else [observed for i, observed in enumerate(drawn) if i // 4 % 3 == 0]
-        assert fits(Counter(map(tuple, kept)), both[1], n)
+        counts = Counter(map(tuple, kept))
+        assert set(counts) == set(both[1]) if seat == viewer else fits(counts, both[1], n)
+        assert (len(both[1]) == 1) == (seat == viewer), "a seat knows what it has seen itself"
 
 
 def test_ranges_too_large_to_list_are_still_drawn():

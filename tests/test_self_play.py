@@ -108,7 +108,7 @@ def test_the_agent_plays_by_the_network(network):
 @pytest.mark.parametrize("game", ["kuhn_poker", "leduc_poker", "goofspiel(cards=4)", "liars_dice"])
 def test_offered_features_say_nothing_that_is_hidden(game):
     """Public features are the same in a public state; private ones depend on what the seat knows alone."""
-    trunk = cut(first_particles(game), 4)
+    trunk, hidden = cut(first_particles(game), 4), 0
     assert offers_features(fl.load_game(game))
     for leaf in trunk.leaves:
         public = leaf.public
@@ -122,6 +122,8 @@ def test_offered_features_say_nothing_that_is_hidden(game):
             for state in range(len(public.keys[seat])):
                 rows = own[public.states[:, seat] == state]
                 assert (rows == rows[0]).all()
+                hidden += len(rows) > 1
+    assert hidden > 5, "information states of more than one history"
 
 
 def test_masses_and_pairs_are_those_of_the_public_states():

@@ -134,9 +134,12 @@ def test_phantom_tic_tac_toe_is_valued_as_the_recurrence_says(plies, turns):
 @pytest.mark.parametrize("turns", [1, 2, 3])
 def test_small_dark_chess_is_valued_as_the_recurrence_says(turns):
     rng = random.Random(turns)
-    for _ in range(2):
+    compared = 0
+    while compared < 2:
         game, seat, rows = met("dark_chess(size=4,repetition=ignore)", rng.randrange(10, 30), rng)
-        compare(game, seat, rows[:FEW], turns, Centipawns(4), glance(4), 10_000.0)
+        if len(rows) > 1:  # one world alone is no set
+            compare(game, seat, rows[:FEW], turns, Centipawns(4), glance(4), 10_000.0)
+            compared += 1
 
 
 ENDINGS = (
@@ -178,12 +181,14 @@ def test_a_set_may_be_worth_less_than_each_of_its_worlds():
 
 
 def test_part_of_a_set_is_worth_no_less():
-    rng = random.Random(5)
+    rng, more = random.Random(5), 0
     for _ in range(30):
         game, seat, rows = met("phantom_ttt", rng.randrange(2, 6), rng)
         search = SetSearch(game, seat, turns=5, mode="baseline")
         some = rows[rng.sample(range(len(rows)), rng.randrange(1, len(rows) + 1))]
         assert search.value(some) >= search.value(rows)
+        more += search.value(some) > search.value(rows)
+    assert more > 0
 
 
 def test_leaves_evaluated_outside_give_the_same_values_a_batch_for_each_action():

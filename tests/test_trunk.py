@@ -101,6 +101,37 @@ def test_a_trunk_that_is_the_whole_game_needs_no_leaves():
     assert np.allclose(policy.probabilities, solve("kuhn_poker", 100).probabilities, atol=1e-12)
 
 
+def check_empty(evaluator, trunk):
+    """What an evaluator says of no leaves."""
+    plan = trunk.sequences.start()
+    evaluator.start(trunk.public_states)
+    assert evaluator.values(trunk.leaf_ranges(plan)) == []
+    flat = trunk.flat_ranges(plan)
+    answers = [evaluator.flat_values(flat), *(evaluator.seat_values(flat, seat) for seat in (0, 1))]
+    assert [(answer.shape, answer.dtype) for answer in answers] == 3 * [((0,), np.dtype(float))]
+
+
+@pytest.mark.parametrize("evaluator", [Oracle(50), Function(lambda public, ranges: [])])
+def test_evaluators_have_nothing_to_say_of_a_trunk_without_leaves(evaluator):
+    trunk = Trunk("kuhn_poker", 99)
+    check_empty(evaluator, trunk)
+    policy = solve_trunk(trunk, evaluator, 100)
+    assert np.allclose(policy.probabilities, solve("kuhn_poker", 100).probabilities, atol=1e-12)
+
+
+def test_networks_have_nothing_to_say_of_a_trunk_without_leaves():
+    pytest.importorskip("torch")
+    from foglight.values.evaluator import Network
+    from foglight.values.shipped import shipped_network
+
+    check_empty(Network(shipped_network("leduc_poker")), Trunk("leduc_poker", 99))
+
+
+def test_no_subgames_begin_nowhere():
+    with pytest.raises(fl.BadInput, match="subgames begin at public states, and none was given"):
+        Subgames(Trunk("kuhn_poker", 99).public_states)
+
+
 def test_an_evaluator_is_a_function_of_a_few_lines():
     """Leaves that are worth nothing: what ends in the trunk is all that counts."""
     asked = []

@@ -148,9 +148,16 @@ def test_without_an_engine_one_line_says_what_to_do(monkeypatch):
         Engine()
 
 
-@pytest.mark.parametrize("options", [{"depth": 3, "nodes": 10}, {"nodes": -1}, {"processes": 0}])
-def test_limits_are_checked(misbehaving, options):
-    with pytest.raises(BadInput):
+@pytest.mark.parametrize(
+    ("options", "advice"),
+    [
+        ({"depth": 3, "nodes": 10}, "one of depth, nodes and seconds"),
+        ({"nodes": -1}, "let it be positive"),
+        ({"processes": 0}, "processes must be from 1 to 256, not 0"),
+    ],
+)
+def test_limits_are_checked(misbehaving, options, advice):
+    with pytest.raises(BadInput, match=advice):
         Engine(misbehaving("good"), **options)
 
 

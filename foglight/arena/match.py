@@ -170,6 +170,8 @@ def play_plans(
         kept = stack.enter_context(contextlib.closing(Store(":memory:" if store is None else store)))
         matches = [kept.match(str(plan.game), plan.agents, plan.seed, __version__) for plan in plans]
         jobs = list(zip(plans, matches, strict=True))
+        for plan, match in jobs:
+            kept.records(match, plan.games)  # what is damaged is refused before anything is played
         report = _Reporter(progress, sum(plan.games for plan in plans))
         report(report.total - sum(len(numbers) for _, _, numbers in _missing(jobs, kept)))
         if workers == 1:
@@ -180,10 +182,14 @@ def play_plans(
                     report(report.done + 1)
         else:
             _play_in_parallel(jobs, kept, workers, report)
-        return [
-            MatchResult(str(plan.game), plan.agents, plan.seed, tuple(kept.records(match, plan.games)))
-            for plan, match in jobs
-        ]
+        return [_result(plan, kept, match) for plan, match in jobs]
+
+
+def _result(plan: Plan, kept: Store, match: int) -> MatchResult:
+    records = kept.records(match, plan.games)
+    if len(records) != plan.games:  # seats follow from a game's place among them
+        raise BadInput(f"{kept.path} is damaged: of {plan.games} games it gives {len(records)}; choose another file")
+    return MatchResult(str(plan.game), plan.agents, plan.seed, tuple(records))
 
 
 _Jobs = Sequence[tuple[Plan, int]]  # a plan and its match in the store

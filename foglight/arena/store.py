@@ -4,9 +4,13 @@ A match is known by its game, its agents, its seed and our version; a game by it
 `INSERT OR IGNORE` under that key, so that nothing is stored twice and nothing stored is lost, whoever is killed when.
 How long seats thought has a table of its own: the other two are the same whenever a match is played again. A file from
 before that table gets it when it is opened, and its old games stay without times.
+
+A file may be damaged, or written by others. Every game is checked as it is read, in one place (`_checked`), for all
+that those who ask rely on; whether it was played by the rules shows only when it is replayed (`stored_position`).
 """
 
 import json
+import math
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -16,6 +20,7 @@ from typing import Any
 
 from foglight.arena.referee import Record, Timing
 from foglight.names import BadInput
+from foglight.state import State, replay
 
 _APPLICATION = 0x666F676C  # "fogl", SQLite's way to say whose file it is
 _SCHEMA = """
@@ -30,6 +35,9 @@ CREATE TABLE IF NOT EXISTS times (
     seconds REAL NOT NULL, longest REAL NOT NULL, overruns INTEGER NOT NULL,
     PRIMARY KEY (match, number, seat)) WITHOUT ROWID;
 """
+
+
+_REMEDY = "choose another file, or remove what is damaged with sqlite3"
 
 
 class Store:
@@ -56,11 +64,12 @@ class Store:
             self.connection.execute(
                 "INSERT OR IGNORE INTO matches (game, agents, seed, version) VALUES (?,?,?,?)", known
             )
-            return int(
-                self.connection.execute(
-                    "SELECT match FROM matches WHERE game = ? AND agents = ? AND seed = ? AND version = ?", known
-                ).fetchone()[0]
-            )
+            row = self.connection.execute(
+                "SELECT match FROM matches WHERE game = ? AND agents = ? AND seed = ? AND version = ?", known
+            ).fetchone()
+        if row is None or not _whole(row[0]):
+            raise BadInput(f"{self.path} is damaged: it does not keep the match of {game}; {_REMEDY}")
+        return int(row[0])
 
     def add(self, match: int, number: int, record: Record) -> None:
         """Keep a finished game and its times, both or neither."""
@@ -73,7 +82,13 @@ class Store:
             try:
                 new = self.connection.execute("INSERT OR IGNORE INTO games VALUES (?,?,?,?)", row).rowcount
                 if new:
+                    # a game that somebody removed may have left its times behind
+                    self.connection.execute("DELETE FROM times WHERE match = ? AND number = ?", (match, number))
                     self.connection.executemany("INSERT INTO times VALUES (?,?,?,?,?,?,?)", times)
+                elif number not in self.numbers(match, number + 1):  # else we would play it over and over
+                    raise BadInput(
+                        f"{self.path} is damaged: it does not keep game {number} of match {match}; {_REMEDY}"
+                    )
                 self.connection.execute("COMMIT")
             except BaseException:
                 if self.connection.in_transaction:
@@ -99,26 +114,69 @@ class Store:
 
     def _read(self, which: str, values: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
         query = f"""
-            SELECT match, number, game, agents, seed, version, returns, actions, moves, seconds, longest, overruns
+            SELECT match, number, game, agents, seed, version, returns, actions, seat, moves, seconds, longest, overruns
             FROM games JOIN matches USING (match) LEFT JOIN times USING (match, number)
             {which} ORDER BY match, number, seat"""
         with self._advice():
-            rows = self.connection.execute(query, values)
-            for _, seats in groupby(rows, lambda row: row[:2]):
-                first, *others = seats
-                _, number, game, agents, seed, version, returns, actions = first[:8]
-                timing = [Timing(*row[8:]) for row in (first, *others) if row[8] is not None]
-                record = Record(tuple(json.loads(returns)), tuple(json.loads(actions)), tuple(timing))
-                yield game, tuple(json.loads(agents)), seed, version, number, record
+            for _, seats in groupby(self.connection.execute(query, values), lambda row: row[:2]):
+                yield self._checked(list(seats))
+
+    def _checked(self, rows: list[tuple[Any, ...]]) -> tuple[str, tuple[str, ...], int, str, int, Record]:
+        """A game from its rows, one for each seat that was timed, or one without times; refused if it cannot be one."""
+        match, number, game, agents, seed, version, returns, actions = rows[0][:8]
+        names, payoffs, played = map(_items, (agents, returns, actions))
+        times = [row[8:] for row in rows if row[8] is not None]
+        right = {
+            "number": _whole(number),
+            "game": _text(game),
+            "agents": bool(names) and all(map(_text, names)),
+            "seed": _whole(seed),
+            "version": _text(version),
+            "returns": len(payoffs) == len(names) and all(map(_number, payoffs)),
+            "actions": isinstance(played, list) and all(map(_whole, played)),
+            "times": [time[0] for time in times] in ([], list(range(len(names))))
+            and all(_whole(m) and _number(s) and _number(most) and _whole(o) for _, m, s, most, o in times),
+        }
+        if wrong := [part for part, fine in right.items() if not fine]:
+            what = f"{self.path} is damaged: game {_short(number)} of match {_short(match)} has unusable {wrong[0]}"
+            raise BadInput(f"{what}; {_REMEDY}")
+        record = Record(tuple(map(float, payoffs)), tuple(played), tuple(Timing(*time[1:]) for time in times))
+        return game, tuple(names), seed, version, number, record
 
     @contextmanager
     def _advice(self) -> Iterator[None]:
         """What SQLite complains about, in words that help."""
         try:
             yield
-        except (sqlite3.Error, json.JSONDecodeError, TypeError) as error:
-            what = f"cannot use {self.path} as a store ({error})"
+        except sqlite3.Error as error:
+            why = " ".join(str(error).split())  # it may quote what is in the file
+            what = f"cannot use {self.path} as a store ({why})"
             raise BadInput(f"{what}; nothing in it was changed, choose another file or move it away") from None
+
+
+def _items(text: Any) -> list[Any] | tuple[()]:
+    """The items of a JSON list; none, if it is not one."""
+    try:
+        value = json.loads(text) if isinstance(text, str) else ()
+    except (ValueError, RecursionError):
+        return ()
+    return value if isinstance(value, list) else ()
+
+
+def _whole(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 2**63
+
+
+def _number(value: Any) -> bool:
+    return (type(value) is float and math.isfinite(value)) or (type(value) is int and abs(value) < 2**63)
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and value == value.encode("utf-8", "ignore").decode("utf-8")
+
+
+def _short(value: Any) -> str:
+    return repr(value)[:40]
 
 
 def open_store(path: Path) -> Store:
@@ -128,11 +186,16 @@ def open_store(path: Path) -> Store:
     return Store(path)
 
 
-def stored_actions(path: Path, game: str, number: int) -> list[int]:
-    """The actions of a game kept in a file; if several matches hold that number, of the first."""
-    with closing(open_store(path)) as store, store._advice():
-        query = "SELECT actions FROM games JOIN matches USING (match) WHERE game = ? AND number = ? ORDER BY match"
-        row = store.connection.execute(query, (game, number)).fetchone()
-        if row is None:
-            raise BadInput(f"{path} holds no game {number} of {game}")
-        return [int(action) for action in json.loads(row[0])]
+def stored_position(path: Path, game: str, number: int, after: int | None = None) -> State:
+    """The state after so many actions of a game kept in a file; if several matches hold that number, of the first's."""
+    for name, value in (("number", number), ("after", after)):
+        if value is not None and not _whole(value):
+            raise BadInput(f"{name} must be a whole number of at least 0, not {value}")
+    with closing(open_store(path)) as store:
+        found = next(store._read("WHERE game = ? AND number = ?", (game, number)), None)
+    if found is None:
+        raise BadInput(f"{path} holds no game {number} of {game}")
+    try:
+        return replay(game, found[-1].actions[:after])
+    except BadInput as error:
+        raise BadInput(f"{path} is damaged: game {number} of {game} cannot be replayed, for {error}") from None

@@ -74,8 +74,8 @@ def load(spec: Spec) -> OpenSpiel:
     game = OpenSpiel(_text(spec))
     try:
         with _silence():
-            kind = _game(game).get_type()
-            _game(game).new_initial_state().legal_actions()  # some games know no numbered actions
+            kind = loaded(game).get_type()
+            loaded(game).new_initial_state().legal_actions()  # some games know no numbered actions
     except pyspiel.SpielError as error:
         raise BadInput(f"OpenSpiel cannot load {game.text}: {' '.join(str(error).split())}") from None
     if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
@@ -132,11 +132,12 @@ def _text(value: Any) -> str:
 
 
 @functools.cache
-def _game(game: OpenSpiel) -> Any:
-    loaded = pyspiel.load_game(game.text)
-    if loaded.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
-        return pyspiel.convert_to_turn_based(loaded)
-    return loaded
+def loaded(game: OpenSpiel) -> Any:
+    """OpenSpiel's own object; where all move at once, the same game in turns."""
+    theirs = pyspiel.load_game(game.text)
+    if theirs.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
+        return pyspiel.convert_to_turn_based(theirs)
+    return theirs
 
 
 @functools.cache
@@ -144,15 +145,15 @@ def _public_observer(game: OpenSpiel) -> Any:
     """What OpenSpiel shows to everybody, or None. Using an observer that is not there would kill the process."""
     kind = pyspiel.IIGObservationType(public_info=True, perfect_recall=False, private_info=pyspiel.PrivateInfoType.NONE)
     try:
-        observer = _game(game).make_observer(kind, {})
+        observer = loaded(game).make_observer(kind, {})
     except pyspiel.SpielError:
         return None
-    return None if observer is None else pyspiel._Observation(_game(game), observer)
+    return None if observer is None else pyspiel._Observation(loaded(game), observer)
 
 
 @functools.cache
 def _recalls(game: OpenSpiel) -> bool:
-    return bool(_game(game).get_type().provides_information_state_string)
+    return bool(loaded(game).get_type().provides_information_state_string)
 
 
 def _shown(game: OpenSpiel, state: Any, viewer: int) -> str:
@@ -178,22 +179,22 @@ def _number(*parts: Any) -> int:
 
 @implements(OpenSpiel)
 def num_players(game):
-    return _game(game).num_players()
+    return loaded(game).num_players()
 
 
 @implements(OpenSpiel)
 def num_actions(game):
-    return max(_game(game).num_distinct_actions(), _game(game).max_chance_outcomes())
+    return max(loaded(game).num_distinct_actions(), loaded(game).max_chance_outcomes())
 
 
 @implements(OpenSpiel)
 def new_worlds(game, n):
-    return [World(_game(game).num_players()) for _ in range(n)]
+    return [World(loaded(game).num_players()) for _ in range(n)]
 
 
 @implements(OpenSpiel)
 def begin(game, world):
-    world.state = _game(game).new_initial_state()
+    world.state = loaded(game).new_initial_state()
 
 
 @implements(OpenSpiel)
@@ -274,7 +275,7 @@ def returns(game, world, out):
 
 @implements(OpenSpiel)
 def title(game):
-    return _game(game).get_type().long_name
+    return loaded(game).get_type().long_name
 
 
 @implements(OpenSpiel)

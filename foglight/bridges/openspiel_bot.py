@@ -1,17 +1,52 @@
 """Our agents in OpenSpiel's own loops: a `pyspiel.Bot` that sits on one seat.
 
 OpenSpiel hands a bot the true state. This one does with it what a referee would do: it works out what its seat has
-observed, tells the agent that, and nothing else.
+observed, tells the agent that, and nothing else. A state at which the agent's answer would mean nothing is refused: of
+another game, where its seat is not to move, or one that does not go on from what the agent was told. A game that begins
+anew is known by this, that the seat has not decided in it yet; anywhere else a caller says so with `restart_at`.
+
+Whether a state is of the bot's game is told by OpenSpiel's name and parameters, and by the play: who moved, and what is
+legal. Of a game that `_TWINS` does not list, by the play alone.
 """
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pyspiel
 
 from foglight.agents import load_agent
+from foglight.bridges import openspiel
+from foglight.compile import snake_case
 from foglight.names import BadInput
-from foglight.rules import num_players
+from foglight.rules import CHANCE, TERMINAL, num_players
 from foglight.state import State, new_state
+
+_ORDERS = ("descending", "ascending", "random")
+_TWINS: dict[str, Callable[[Any], str]] = {  # OpenSpiel's text for a game of ours
+    "battleship": lambda game: (
+        f"battleship(board_width={game.width},board_height={game.height},num_shots={game.shots},"
+        f"ship_sizes=[{';'.join(map(str, game.ships))}],ship_values=[{';'.join('1' for _ in game.ships)}],"
+        f"allow_repeated_shots={game.repeats == 0})"
+    ),
+    "dark_chess": lambda game: f"dark_chess(board_size={game.size})",
+    "dark_hex": lambda game: f"dark_hex(num_rows={game.rows},num_cols={game.cols})",
+    "goofspiel": lambda game: (
+        f"turn_based_simultaneous_game(game=goofspiel(num_cards={game.cards},points_order={_ORDERS[game.order]},"
+        f"imp_info={game.information == 0},returns_type=win_loss))"
+    ),
+    "hearts": lambda game: f"hearts(pass_cards={game.passing == 0})",
+    "kuhn_poker": lambda game: "kuhn_poker",
+    "leduc_poker": lambda game: "leduc_poker",
+    "liars_dice": lambda game: f"liars_dice(numdice={game.dice},dice_sides={game.sides})",
+    "oh_hell": lambda game: (
+        f"oh_hell(players={game.players},num_suits={game.suits},num_cards_per_suit={game.ranks},"
+        f"num_tricks_fixed={game.tricks or -1},off_bid_penalty={game.off_bid_penalty == 1},"
+        f"points_per_trick={game.points_per_trick})"
+    ),
+    "phantom_ttt": lambda game: "phantom_ttt",
+    "spades": lambda game: "spades",
+}
 
 
 class AgentBot(pyspiel.Bot):
@@ -25,22 +60,31 @@ class AgentBot(pyspiel.Bot):
             raise BadInput(f"{agent} needs somebody at the terminal and cannot be an OpenSpiel bot")
         if not 0 <= seat < num_players(self.referee.game):
             raise BadInput(f"{self.referee.game} has seats 0 to {num_players(self.referee.game) - 1}, not {seat}")
+        self.twin = _twin(self.referee.game)
+        self.known = ""  # OpenSpiel's text of the game that was found to be ours
         self.started = 0
         self.restart()
 
     def restart(self) -> None:
         """A new game begins."""
-        self.referee, self.told = State(self.referee.game), 0
+        self.referee = State(self.referee.game)
+        self.told: list[int] = []
         self.agent.start(self.referee.game, self.seat, self.seed + self.started)
         self.started += 1
 
     def restart_at(self, state: Any) -> None:
+        """A new game begins at this state, whoever moves there."""
+        self._check_game(state)
+        referee = self._played(State(self.referee.game), state)
         self.restart()
-        self._follow(state)
+        self._tell(referee)
 
     def step(self, state: Any) -> int:
         """The agent's action where its seat is to move."""
-        self._follow(state)
+        self._check_game(state)
+        if state.current_player() != self.seat:
+            raise BadInput(f"this bot sits on seat {self.seat}, and {_situation(state)}; ask it where its seat moves")
+        self._tell(self._follow(state))
         return int(self.agent.act(self.referee.actions()))
 
     def inform_action(self, state: Any, player: int, action: int) -> None:
@@ -49,16 +93,91 @@ class AgentBot(pyspiel.Bot):
     def provides_policy(self) -> bool:
         return False
 
-    def _follow(self, state: Any) -> None:
-        """Bring our own position up to OpenSpiel's, and tell the agent what its seat observed on the way."""
-        history = [item.action for item in state.full_history()]
-        known = self.referee.history()
-        if history[: len(known)] != known:
+    def _check_game(self, state: Any) -> None:
+        """Refuse a state of another game."""
+        theirs = state.get_game()
+        if str(theirs) == self.known:
+            return
+        kind = theirs.get_type()
+        if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
+            raise BadInput(f"in {kind.short_name} all move at once; give states of pyspiel.convert_to_turn_based(game)")
+        alike = theirs.num_players() == num_players(self.referee.game)
+        if not alike or (self.twin is not None and _facts(theirs) != _facts(self.twin)):
+            raise BadInput(f"this bot plays {self.referee.game}, and the state is of {theirs}; {_advice(theirs)}")
+        self.known = str(theirs)
+
+    def _follow(self, state: Any) -> State:
+        """Our own position, brought up to OpenSpiel's."""
+        history, known = state.full_history(), self.referee.history()
+        if [item.action for item in history[: len(known)]] == known:
+            return self._played(self.referee.clone(), state)
+        referee = self._played(State(self.referee.game), state)
+        if all(item.player != self.seat for item in history):
             self.restart()
-            known = []
-        for action in history[len(known) :]:
-            self.referee.play(action)
-        observed = self.referee.observations(self.seat)
-        for observation in observed[self.told :]:
+        elif referee.observations(self.seat)[: len(self.told)] != self.told:
+            raise BadInput(
+                f"this state does not go on from what seat {self.seat} has seen; "
+                "call restart_at(state) if another game is played"
+            )
+        return referee
+
+    def _played(self, referee: State, state: Any) -> State:
+        """The referee's position after the rest of OpenSpiel's history, if that is a history of our game."""
+        for item in state.full_history()[len(referee.history()) :]:
+            if referee.player != _mover(item.player) or item.action not in referee.actions():
+                self._part(referee, state)
+            referee.play(item.action)
+        if (referee.player, referee.actions()) != (_mover(state.current_player()), state.legal_actions()):
+            self._part(referee, state)
+        return referee
+
+    def _part(self, referee: State, state: Any) -> None:
+        n = len(referee.history())
+        raise BadInput(
+            f"{referee.game} and OpenSpiel's {state.get_game()} go different ways after {n} actions; "
+            f"{_advice(state.get_game())}"
+        )
+
+    def _tell(self, referee: State) -> None:
+        """Tell the agent what its seat observed on the way to this position."""
+        observed = referee.observations(self.seat)
+        for observation in observed[len(self.told) :]:
             self.agent.observe(observation)
-        self.told = len(observed)
+        self.referee, self.told = referee, observed
+
+
+def _twin(game: Any) -> Any:
+    """OpenSpiel's game that is ours, as far as we know it."""
+    if isinstance(game, openspiel.OpenSpiel):
+        return openspiel.loaded(game)
+    text = _TWINS.get(snake_case(type(game).__name__))
+    return None if text is None else pyspiel.load_game(text(game))
+
+
+def _facts(game: Any) -> Any:
+    """What tells a game of OpenSpiel from another: its name and all parameters, those left out too."""
+    kind = game.get_type()
+    parameters = {**kind.parameter_specification, **game.get_parameters()}
+    if "num_rows" in parameters:
+        parameters.pop("board_size", None)  # only says what rows and columns are, if they are left out
+    return kind.short_name, {key: _value(value) for key, value in parameters.items()}
+
+
+def _value(value: Any) -> Any:
+    """A parameter to compare: in a list, 1 and 1.0 are the same."""
+    return re.sub(r"\.0(?=[;\]])", "", value) if isinstance(value, str) else value
+
+
+def _mover(theirs: int) -> int:
+    """Who moves, by our numbers."""
+    return {pyspiel.PlayerId.CHANCE: CHANCE, pyspiel.PlayerId.TERMINAL: TERMINAL}.get(theirs, theirs)
+
+
+def _situation(state: Any) -> str:
+    if state.is_terminal():
+        return "the game is over"
+    return "chance is to move" if state.is_chance_node() else f"seat {state.current_player()} is to move"
+
+
+def _advice(game: Any) -> str:
+    return f"make a bot for 'openspiel:{game}', or give it states of its own game"

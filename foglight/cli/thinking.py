@@ -69,13 +69,15 @@ After = Annotated[int | None, typer.Option(help="How many actions into that game
 
 def _position(game: str, moves: list[str] | None, store: Path | None, number: int, after: int | None) -> Any:
     """The state after these moves, or inside a stored game."""
-    from foglight.arena.store import stored_actions
+    from foglight.arena.store import stored_position
 
     state = fl.new_state(game)
+    if store is not None:
+        if moves:
+            raise BadInput("give moves, or a game of a store with --store, not both")
+        return stored_position(store, str(state.game), number, after)
     for move in moves or []:
         state.play(state.parse_action(move))
-    for action in stored_actions(store, str(state.game), number)[:after] if store else []:
-        state.play(action)
     return state
 
 

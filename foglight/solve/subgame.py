@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from foglight.names import BadInput
 from foglight.solve.plans import values
 from foglight.solve.public import PublicState
 from foglight.solve.regret import Regrets
@@ -19,6 +20,8 @@ class Subgames:
     """The subgames below some public states of one game, down to the end."""
 
     def __init__(self, publics: Sequence[PublicState], memory: float = 4.0) -> None:
+        if not publics:
+            raise BadInput("subgames begin at public states, and none was given; a trunk to the end of a game has none")
         self.publics = list(publics)
         rows = [public.rows for public in publics]
         joined = np.concatenate(rows) if isinstance(rows[0], np.ndarray) else [row for part in rows for row in part]
@@ -52,6 +55,8 @@ class Evaluator:
 
     Ranges are probabilities of the seats' own play, by seat and information state. Values are counterfactual: for each
     information state the sum over its histories of chance, times the ranges of the other seats, times the payoff.
+
+    A trunk to the end of a game has no leaves: then all that is asked about is nothing, and the answers are empty.
     """
 
     def start(self, publics: Sequence[PublicState]) -> None:
@@ -73,13 +78,15 @@ class Evaluator:
 
     def flat_values(self, ranges: np.ndarray) -> np.ndarray:
         """The same in one array: public state after public state, seat after seat."""
+        if not self.publics:
+            return np.zeros(0)
         parts = iter(np.split(ranges, self._ends))
         found = self.values([[next(parts) for _ in public.keys] for public in self.publics])
         return np.concatenate([own for by_seat in found for own in by_seat])
 
     def seat_values(self, ranges: np.ndarray, seat: int) -> np.ndarray:
         """Of these, one seat's."""
-        return self.flat_values(ranges)[self.places[seat]]
+        return self.flat_values(ranges)[self.places[seat]] if self.publics else np.zeros(0)
 
 
 class Function(Evaluator):
@@ -100,9 +107,11 @@ class Oracle(Evaluator):
 
     def start(self, publics: Sequence[PublicState]) -> None:
         super().start(publics)
-        self.subgames = Subgames(publics, self.memory)
+        self.subgames = Subgames(publics, self.memory) if publics else None
 
     def values(self, ranges: Sequence[Ranges]) -> list[list[np.ndarray]]:
+        if self.subgames is None:
+            return []
         solver = self.subgames.solver(ranges, self.method)
         solver.iterate(self.iterations)
         found = values(self.subgames.sequences, solver.average(), self.subgames.joined(ranges))

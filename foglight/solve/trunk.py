@@ -61,7 +61,8 @@ class Trunk:
     @cached_property
     def ends(self) -> np.ndarray:
         """The sequences by which information states at the leaves are reached, leaf after leaf, seat after seat."""
-        return np.concatenate([own for leaf in self.leaves for own in leaf.sequences])
+        none = np.zeros(0, np.int32)
+        return np.concatenate([none, *(own for leaf in self.leaves for own in leaf.sequences)])
 
     def leaf_range(self, leaf: Leaf, plan: np.ndarray) -> list[np.ndarray]:
         """The same at one leaf."""

@@ -28,6 +28,8 @@ class Network(Evaluator):
 
     def start(self, publics: Sequence[PublicState]) -> None:
         super().start(publics)
+        if not publics:
+            return
         about, game = self.trained.about, str(publics[0].game)
         if about["game"] != game:
             raise BadInput(f"the network is for {about['game']}, not for {game}")
@@ -54,6 +56,8 @@ class Network(Evaluator):
         return torch.tensor(array, dtype=kind, device=self._device)
 
     def values(self, ranges: Sequence[Ranges]) -> list[list[np.ndarray]]:
+        if not self.publics:
+            return []
         found = self.flat_values(np.concatenate([own for by_seat in ranges for own in by_seat]))
         parts = iter(np.split(found, self._ends))
         return [[next(parts) for _ in by_seat] for by_seat in ranges]
@@ -65,6 +69,8 @@ class Network(Evaluator):
         return found
 
     def seat_values(self, ranges: np.ndarray, seat: int) -> np.ndarray:
+        if not self.publics:
+            return np.zeros(0)
         totals = np.bincount(self._whose, ranges, 2 * len(self.publics))
         own = totals[self._whose]
         normal = np.divide(ranges, own, out=np.zeros(len(ranges)), where=own > 0.0)
