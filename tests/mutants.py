@@ -40,7 +40,7 @@ ROOT = Path(__file__).parent.parent
 RUNS = ROOT / "runs" / "mutants"
 EQUIVALENT = Path(__file__).parent / "equivalent_mutants.toml"
 MEMORY = 8 << 30  # bytes that a mutant may ask for
-PATIENCE = 10.0  # seconds of processor time beyond what a test took before
+PATIENCE = 4.0  # seconds of processor time beyond what a test took before
 NEAR = 10  # lines
 
 
@@ -52,8 +52,62 @@ class Reach(NamedTuple):
     without: Sequence[str] = ()  # too slow for what they add here
 
 
+_SETS = [  # of test_sketches: searches of blind chess, which run compiled only
+    f"tests/test_sketches.py::test_{name}"
+    for name in (
+        "settings_that_make_no_sense_are_refused", "exact_bounds_change_no_value",
+        "checking_finds_no_wrong_bound_in_the_exact_mode", "checking_finds_wrong_bounds_where_little_must_be_shared",
+        "the_report_counts_what_was_done",
+    )
+]  # fmt: skip
+
 REACH = {
     "foglight/solve/regret.py": Reach(["tests/test_regret.py"], jit=False),
+    "foglight/solve/sequences.py": Reach(
+        ["tests/test_sequences.py", "tests/test_solve.py::test_forgetful_information_states_are_refused"], jit=False
+    ),
+    "foglight/solve/trunk.py": Reach(["tests/test_trunk.py", "tests/test_particles.py"]),
+    "foglight/solve/resolving.py": Reach(["tests/test_trunk.py"]),
+    "foglight/solve/particles.py": Reach(["tests/test_particles.py"]),
+    "foglight/arena/referee.py": Reach(
+        ["tests/test_arena.py", "tests/test_timing.py"],
+        without=["tests/test_arena.py::test_kill_9_loses_no_finished_game_and_repeats_none"],
+    ),
+    "foglight/arena/store.py": Reach(
+        ["tests/test_arena.py", "tests/test_timing.py", "tests/test_tournament.py"],
+        without=[
+            "tests/test_arena.py::test_kill_9_loses_no_finished_game_and_repeats_none",
+            "tests/test_tournament.py::test_kill_9_in_the_middle_changes_nothing",
+        ],
+    ),
+    "foglight/search/bound_cache.py": Reach(["tests/test_sketches.py"], jit=False, without=_SETS),
+    "foglight/search/sketches.py": Reach(["tests/test_sketches.py"], jit=False, without=_SETS),
+    "foglight/search/ismcts.py": Reach(
+        [
+            "tests/test_ismcts.py::test_the_tree_is_that_of_a_slow_search",
+            "tests/test_ismcts.py::test_a_tree_that_moves_to_a_larger_room_is_the_same",
+            "tests/test_ismcts.py::test_the_root_says_what_each_action_brought",
+            "tests/test_ismcts.py::test_worlds_are_taken_as_often_as_they_weigh",
+        ],
+        jit=False,
+    ),
+    "foglight/worlds/layers.py": Reach(
+        ["tests/test_filter.py"],
+        jit=False,
+        without=[
+            f"tests/test_filter.py::test_{name}"
+            for name in (
+                "all_five_problems_against_every_history[three_sat",
+                "all_five_problems_against_every_history[phantom",
+                "counting_lists_no_history",
+                "construction_solves",
+                "the_solver_and_the_layers_agree",
+                "samples_follow_the_weights[None]",
+                "a_formula_that_cannot_hold",
+            )
+        ],
+    ),
+    "foglight/search/oos.py": Reach(["tests/test_oos_walks.py"], jit=False),
 }
 
 
