@@ -157,6 +157,11 @@ CASES = [
     ("phantom_ttt", (4, 4, 4)),
     ("unseen_rps", (2,)),
 ]
+    ("kuhn_poker", (0, 1, 0, 1)),
+    ("leduc_poker", (0, 3, 1, 1, 2)),
+    ("phantom_ttt", (4, 4, 4)),
+    ("unseen_rps", (2,)),
+]
 
 
 @pytest.mark.parametrize(("public", "limit"), [(False, 10**5), (True, 10**5), (False, 1)])
@@ -175,7 +180,7 @@ def test_walks_add_what_their_definition_says(game, moves, public, limit):
         walks.run(1, draws)
         own, value = slow.walk(number, same)
         assert draws[0] == same[0], "as many random numbers have been drawn"
-        for d, (where, sigma, choice, weight) in enumerate(own):
+        for d, (where, _, choice, weight) in enumerate(own):
             if where == here:
                 tail = math.prod(later[1][later[2]] for later in own[d + 1 :])
                 weights[choice] += weight
