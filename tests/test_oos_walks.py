@@ -157,11 +157,6 @@ CASES = [
     ("phantom_ttt", (4, 4, 4)),
     ("unseen_rps", (2,)),
 ]
-    ("kuhn_poker", (0, 1, 0, 1)),
-    ("leduc_poker", (0, 3, 1, 1, 2)),
-    ("phantom_ttt", (4, 4, 4)),
-    ("unseen_rps", (2,)),
-]
 
 
 @pytest.mark.parametrize(("public", "limit"), [(False, 10**5), (True, 10**5), (False, 1)])
