@@ -66,8 +66,8 @@ REACH = {
     "foglight/solve/sequences.py": Reach(
         ["tests/test_sequences.py", "tests/test_solve.py::test_forgetful_information_states_are_refused"], jit=False
     ),
-    "foglight/solve/trunk.py": Reach(["tests/test_trunk.py", "tests/test_particles.py"]),
-    "foglight/solve/resolving.py": Reach(["tests/test_trunk.py"]),
+    "foglight/solve/trunk.py": Reach(["tests/test_depth_limited.py"], jit=False),
+    "foglight/solve/resolving.py": Reach(["tests/test_depth_limited.py"], jit=False),
     "foglight/solve/particles.py": Reach(["tests/test_particles.py"]),
     "foglight/arena/referee.py": Reach(
         ["tests/test_arena.py", "tests/test_timing.py"],

@@ -107,8 +107,12 @@ def best_value(game, policy, seat):
     return value(start)
 
 
-def cfr(game, iterations, method="cfr+"):
-    """By information state, CFR's average policy, regrets and sums of plans: every history walked for every seat."""
+def cfr(game, iterations, method="cfr+", fixed=()):
+    """By information state, CFR's average policy, regrets and sums of plans: every history walked for every seat.
+
+    What is played at some information states may be fixed.
+    """
+    fixed = dict(fixed)
     regrets, basis, sums = {}, {}, {}
     weighing = {"cfr": lambda t: 1, "cfr+": lambda t: t, "dcfr": lambda t: t * t, "pcfr+": lambda t: t * t}[method]
 
@@ -120,7 +124,8 @@ def cfr(game, iterations, method="cfr+"):
         if chance:
             shares = [share for _, share in state.chance()]
         else:
-            shares = _in_proportion(basis.setdefault(information(state), [0.0] * len(state.actions())))
+            where = information(state)
+            shares = fixed.get(where) or _in_proportion(basis.setdefault(where, [0.0] * len(state.actions())))
         for action, share in zip(state.actions(), shares, strict=True):
             after = state.clone()
             after.play(action)
@@ -159,7 +164,7 @@ def cfr(game, iterations, method="cfr+"):
             walk(fl.new_state(game), seat, [1.0] * fl.new_state(game).num_players, 1.0, t)
             for where, gained in gains.items():
                 learn(where, gained, t)
-    return {where: _in_proportion(added) for where, added in sums.items()}, regrets, sums
+    return {where: fixed.get(where) or _in_proportion(added) for where, added in sums.items()}, regrets, sums
 
 
 def _in_proportion(numbers):
