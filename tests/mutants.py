@@ -68,7 +68,7 @@ REACH = {
     ),
     "foglight/solve/trunk.py": Reach(["tests/test_depth_limited.py"], jit=False),
     "foglight/solve/resolving.py": Reach(["tests/test_depth_limited.py"], jit=False),
-    "foglight/solve/particles.py": Reach(["tests/test_particles.py"]),
+    "foglight/solve/particles.py": Reach(["tests/test_particles_slowly.py"], jit=False),
     "foglight/arena/referee.py": Reach(
         ["tests/test_arena.py", "tests/test_timing.py"],
         without=["tests/test_arena.py::test_kill_9_loses_no_finished_game_and_repeats_none"],
@@ -84,10 +84,16 @@ REACH = {
     "foglight/search/sketches.py": Reach(["tests/test_sketches.py"], jit=False, without=_SETS),
     "foglight/search/ismcts.py": Reach(
         [
-            "tests/test_ismcts.py::test_the_tree_is_that_of_a_slow_search",
-            "tests/test_ismcts.py::test_a_tree_that_moves_to_a_larger_room_is_the_same",
-            "tests/test_ismcts.py::test_the_root_says_what_each_action_brought",
-            "tests/test_ismcts.py::test_worlds_are_taken_as_often_as_they_weigh",
+            f"tests/test_ismcts.py::test_{name}"
+            for name in (
+                "the_tree_is_that_of_a_slow_search",
+                "a_tree_that_moves_to_a_larger_room_is_the_same",
+                "the_root_says_what_each_action_brought",
+                "the_first_slot_of_a_table_is_as_good_as_any",
+                "a_descent_remembers_so_many_actions_and_no_more",
+                "worlds_are_taken_as_often_as_they_weigh",
+                "worlds_whose_weights_do_not_quite_add_up_are_taken_all_the_same",
+            )
         ],
         jit=False,
     ),

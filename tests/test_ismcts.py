@@ -215,6 +215,45 @@ def test_the_root_says_what_each_action_brought():
     assert growth.used[0] == 1
 
 
+@pytest.mark.plain
+def test_the_first_slot_of_a_table_is_as_good_as_any():
+    """Two actions at the root; all slots from where they start up to the last are taken, so they go on at slot 0."""
+    state = fl.new_state("kuhn_poker")
+    for played in (1, 2):
+        state.play(played)
+    growth = Growth(state.game, 0, MULTI, 1.0, 5)
+    node, last = int(key(state.game, state.world, 0)), len(growth.tree.keys) - 1
+    growth.tree.keys[min((node ^ action) & last for action in (0, 1)) :] = 99
+    growth.tree.visits[1:], growth.tree.sums[1:] = 7, 5.0
+    for action, other in ((0, 1), (1, 0)):
+        growth.tree.keys[0], growth.tree.visits[0], growth.tree.sums[0] = node ^ action, 4, 2.0
+        with np.errstate(all="raise"):
+            values, visits = growth.root(state.world, [0, 1])
+        assert (visits[action], values[action], visits[other]) == (4, 0.5, 0)
+        assert np.isnan(values[other])
+    growth.tree.keys[0] = 0  # neither is in the tree; both would go to slot 0
+    assert growth.root(state.world, [0, 1])[1].tolist() == [0, 0]
+
+
+@pytest.mark.plain
+def test_a_descent_remembers_so_many_actions_and_no_more(monkeypatch):
+    monkeypatch.setattr(ismcts, "_DEEPEST", 2)
+    monkeypatch.setattr(ismcts, "simulate", ismcts.simulate.py_func)
+    state = fl.new_state("leduc_poker")
+    for _ in range(2):
+        state.play(state.actions()[0])
+    growth, held = grown(state, 300)
+    visits = growth.root(held.rows[0], state.actions())[1]
+    assert visits.sum() == 300
+    assert 500 < growth.tree.visits.sum() <= 600
+
+
+def test_worlds_whose_weights_do_not_quite_add_up_are_taken_all_the_same():
+    order = np.full(50, -1)
+    ismcts._draw_order(generator(1), np.array([0.5, 0.3]), order, 50)
+    assert np.bincount(order).tolist() == [25, 25]
+
+
 def test_worlds_are_taken_as_often_as_they_weigh():
     order, weights = np.zeros(1000, np.int64), np.array([0.5, 0.0, 0.3, 0.2])
     ismcts._draw_order(generator(1), weights, order, 1000)

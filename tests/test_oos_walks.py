@@ -8,6 +8,7 @@ import pytest
 import foglight as fl
 from foglight.randomness import generator, unit
 from foglight.rules import PUBLIC, deal, key, max_legal, pick
+from foglight.search import oos
 from foglight.search.oos import Walks, aim
 from foglight.search.tables import find
 
@@ -59,8 +60,8 @@ def information_key(state):
 class SlowWalks:
     """Regrets and sums by information state, as the module's text defines them."""
 
-    def __init__(self, game, target, explore, delta):
-        self.game, self.target, self.explore, self.delta = game, target, explore, delta
+    def __init__(self, game, target, explore, delta, slots=10**9):
+        self.game, self.target, self.explore, self.delta, self.slots = game, target, explore, delta, slots
         self.regrets, self.sums, self.arrivals = {}, {}, {}
 
     def behaviour(self, where, n):
@@ -85,9 +86,12 @@ class SlowWalks:
                     if where not in self.regrets and not ahead:
                         lost.add(mover)  # this one is remembered, the next is not
                 sigma = self.behaviour(where, n)
-                if where is not None:
-                    self.regrets.setdefault(where, [0.0] * n)
-                    self.sums.setdefault(where, [0.0] * n)
+                if where is not None and where not in self.regrets:
+                    if 2 * len(self.regrets) >= self.slots or sum(map(len, self.sums.values())) + n > self.slots:
+                        where = None  # there is no room for it
+                        lost.add(mover)
+                    else:
+                        self.regrets[where], self.sums[where] = [0.0] * n, [0.0] * n
                 plain = [self.explore / n + (1 - self.explore) * p for p in sigma] if mover == explorer else sigma
             else:
                 mover, plain = fl.CHANCE, [odds for _, odds in state.chance()]
@@ -156,22 +160,43 @@ CASES = [
     ("leduc_poker", (0, 3, 1, 1, 2)),
     ("phantom_ttt", (4, 4, 4)),
     ("unseen_rps", (2,)),
+    ("goofspiel(cards=4)", (1, 2, 1, 0)),  # not all of the other's first bids leave as many ways to get there
 ]
 
 
 @pytest.mark.parametrize(("public", "limit"), [(False, 10**5), (True, 10**5), (False, 1)])
 @pytest.mark.parametrize(("game", "moves"), CASES)
 def test_walks_add_what_their_definition_says(game, moves, public, limit):
-    state = moved(game, moves)
-    seat = state.player
-    target = aim(state.game, seat, state.observations(seat), public, limit)
-    root = information_key(state)
-    walks = Walks(state.game, seat, root, target, 0.4, 0.8, 10**6)
-    slow = SlowWalks(game, Aim(state, public and limit > 1, limit > 1), 0.4, 0.8)
+    compare(moved(game, moves), public, limit, 10**6, 60)
+
+
+@pytest.mark.parametrize("game", ["kuhn_poker", "leduc_poker"])
+def test_a_memory_that_grows_changes_nothing(game, monkeypatch):
+    monkeypatch.setattr(oos, "_FIRST_ROOM", 0)
+    walks = compare(moved(game, (0, 3, 1) if game == "leduc_poker" else (0, 1)), False, 10**5, 10**6, 150)
+    assert walks.used[1] > 16
+
+
+# Room for 16 or 64 actions: states that find none are played at random.
+@pytest.mark.parametrize(
+    ("game", "nodes", "slots"), [("leduc_poker", 64, 64), ("leduc_poker", 100, 64), ("kuhn_poker", 9, 16)]
+)
+def test_a_memory_that_is_full_takes_no_more(game, nodes, slots, monkeypatch):
+    monkeypatch.setattr(oos, "_FIRST_ROOM", 0)
+    walks = compare(moved(game, (0, 3, 1) if game == "leduc_poker" else (0, 1)), False, 10**5, nodes, 150, slots)
+    assert len(walks.memory.keys) == slots
+    assert slots - 3 <= walks.used[1] <= slots or 2 * walks.used[0] == slots
+
+
+def compare(state, public, limit, nodes, n, slots=10**9):
+    seat, game = state.player, state.game
+    target = aim(game, seat, state.observations(seat), public, limit)
+    walks = Walks(game, seat, information_key(state), target, 0.4, 0.8, nodes)
+    slow = SlowWalks(game, Aim(state, public and limit > 1, limit > 1), 0.4, 0.8, slots)
     draws, same = generator(7), generator(7)
     weights, brought = np.zeros((2, len(state.actions())))
     here = information_key(state)
-    for number in range(60):
+    for number in range(n):
         walks.run(1, draws)
         own, value = slow.walk(number, same)
         assert draws[0] == same[0], "as many random numbers have been drawn"
@@ -182,15 +207,25 @@ def test_walks_add_what_their_definition_says(game, moves, public, limit):
                 brought[choice] += value * tail
     compared = 0
     for where, regrets in slow.regrets.items():
-        first = walks.memory.begins[find(walks.memory, np.uint64(where))]
-        assert find(walks.memory, np.uint64(where)) >= 0
-        assert walks.memory.regrets[first : first + len(regrets)] == pytest.approx(regrets)
-        assert walks.memory.sums[first : first + len(regrets)] == pytest.approx(slow.sums[where])
+        slot = find(walks.memory, np.uint64(where))
+        assert slot >= 0
+        own = slice(walks.memory.begins[slot], walks.memory.begins[slot] + len(regrets))
+        assert walks.memory.regrets[own] == pytest.approx(regrets)
+        assert walks.memory.sums[own] == pytest.approx(slow.sums[where])
         compared += 1
-    assert compared == walks.used[0] >= 2
+    assert compared == walks.used[0] == np.count_nonzero(walks.memory.keys) >= 2
     assert walks.used[1] == sum(map(len, slow.regrets.values()))
-    n = len(state.actions())
-    assert walks.seen[:n, 0].tolist() == slow.arrivals.get(here, [0] * n)
-    assert walks.seen[:n, 1] == pytest.approx(weights) and walks.seen[:n, 2] == pytest.approx(brought)
-    sums = np.array(slow.sums.get(here, [0.0] * n))
-    assert walks.average(n) == pytest.approx(sums / sums.sum() if sums.sum() > 0 else np.full(n, 1 / n))
+    assert walks.used[2] == n
+    k = len(state.actions())
+    assert walks.seen[:k, 0].tolist() == slow.arrivals.get(here, [0] * k)
+    assert walks.seen[:k, 1] == pytest.approx(weights) and walks.seen[:k, 2] == pytest.approx(brought)
+    sums = np.array(slow.sums.get(here, [0.0] * k))
+    assert walks.average(k) == pytest.approx(sums / sums.sum() if sums.sum() > 0 else np.full(k, 1 / k))
+    return walks
+
+
+def test_a_root_that_was_never_met_is_played_uniformly():
+    state = moved("kuhn_poker", (0, 1))
+    target = aim(state.game, 0, state.observations(0), False, 100)
+    walks = Walks(state.game, 0, information_key(state), target, 0.4, 0.9, 1000)
+    assert walks.average(4).tolist() == [0.25] * 4
