@@ -98,20 +98,22 @@ REACH = {
         jit=False,
     ),
     "foglight/worlds/layers.py": Reach(
-        ["tests/test_filter.py"],
-        jit=False,
-        without=[
-            f"tests/test_filter.py::test_{name}"
-            for name in (
-                "all_five_problems_against_every_history[three_sat",
-                "all_five_problems_against_every_history[phantom",
-                "counting_lists_no_history",
-                "construction_solves",
-                "the_solver_and_the_layers_agree",
-                "samples_follow_the_weights[None]",
-                "a_formula_that_cannot_hold",
-            )
+        [
+            "tests/test_layers.py",
+            *(
+                f"tests/test_filter.py::test_{name}"
+                for name in (
+                    "all_five_problems_against_every_history[kuhn_poker]",
+                    "contradictions",
+                    "all_five_problems_against_every_history[goofspiel(cards=3)]",
+                    "weights_are_reach_probabilities",
+                    "the_mover_narrows_the_filter",
+                    "counts_that_outgrow_machine_integers_stay_exact",
+                    "a_bridged_game_is_filtered_like_a_native_one",
+                )
+            ),
         ],
+        jit=False,
     ),
     "foglight/search/oos.py": Reach(["tests/test_oos_walks.py"], jit=False),
 }

@@ -177,9 +177,9 @@ def test_a_memory_that_grows_changes_nothing(game, monkeypatch):
     assert walks.used[1] > 16
 
 
-# Room for 16 or 64 actions: states that find none are played at random.
+# Room is a power of 2; states that find none are played at random.
 @pytest.mark.parametrize(
-    ("game", "nodes", "slots"), [("leduc_poker", 64, 64), ("leduc_poker", 100, 64), ("kuhn_poker", 9, 16)]
+    ("game", "nodes", "slots"), [("leduc_poker", 64, 64), ("leduc_poker", 100, 128), ("kuhn_poker", 9, 16)]
 )
 def test_a_memory_that_is_full_takes_no_more(game, nodes, slots, monkeypatch):
     monkeypatch.setattr(oos, "_FIRST_ROOM", 0)
