@@ -28,7 +28,7 @@ engine:
 
 # Whether the tests notice mistakes: see docs/testing.md. SAMPLE=0 tries all mutants of the file.
 mutants: .venv/installed-dev
-	$(BIN)/python tests/mutants.py $(FILE) --sample $(or $(SAMPLE),60) --seed $(or $(SEED),0)
+	$(BIN)/python tests/mutants.py $(FILE) $(if $(SAMPLE),--sample $(SAMPLE)) --seed $(or $(SEED),0)
 
 clean:
 	rm -rf .venv

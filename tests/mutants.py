@@ -50,6 +50,7 @@ class Reach(NamedTuple):
     tests: Sequence[str]
     jit: bool = True
     without: Sequence[str] = ()  # too slow for what they add here
+    sample: int = 60  # mutants to try, unless somebody asks for more; 0 for all
 
 
 _SETS = [  # of test_sketches: searches of blind chess, which run compiled only
@@ -62,9 +63,11 @@ _SETS = [  # of test_sketches: searches of blind chess, which run compiled only
 ]  # fmt: skip
 
 REACH = {
-    "foglight/solve/regret.py": Reach(["tests/test_regret.py"], jit=False),
+    "foglight/solve/regret.py": Reach(["tests/test_regret.py"], jit=False, sample=0),
     "foglight/solve/sequences.py": Reach(
-        ["tests/test_sequences.py", "tests/test_solve.py::test_forgetful_information_states_are_refused"], jit=False
+        ["tests/test_sequences.py", "tests/test_solve.py::test_forgetful_information_states_are_refused"],
+        jit=False,
+        sample=0,
     ),
     "foglight/solve/trunk.py": Reach(["tests/test_depth_limited.py"], jit=False),
     "foglight/solve/resolving.py": Reach(["tests/test_depth_limited.py"], jit=False),
@@ -320,35 +323,43 @@ def sampled(file: str, source: str, sample: int, seed: int) -> list[Mutant]:
     return every[: sample or len(every)]
 
 
-def equivalents(file: str) -> dict[tuple[str, str], str]:
-    """The reasons why mutants of this file are no mutants, by the line before and after."""
-    listed = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8")).get(file, [])
-    return {(entry["line"], mutant): entry["reason"] for entry in listed for mutant in entry["mutants"]}
+def equivalent(file: str, source: str, wanted: Sequence[Mutant]) -> dict[Mutant, str]:
+    """Those that are no mutants, with the reason: known by their line before and after, and perhaps the function."""
+    found = {}
+    for entry in tomllib.loads(EQUIVALENT.read_text(encoding="utf-8")).get(file, []):
+        for mutant in wanted:
+            before, after = mutant.lines(source)
+            function = entry.get("function", mutant.function(source))
+            if (before, function) == (entry["line"], mutant.function(source)) and after in entry["mutants"]:
+                found[mutant] = entry["reason"]
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="mutation testing of one file")
     parser.add_argument("file", choices=sorted(REACH), nargs="?")
-    parser.add_argument("--sample", type=int, default=60, help="how many mutants; 0 for all")
+    parser.add_argument("--sample", type=int, help="how many mutants; 0 for all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--table", action="store_true", help="only show what is known of all files")
     asked = parser.parse_args()
     if asked.table:
         for file in REACH:
-            for line in report(file, asked.sample, asked.seed)[:1]:
-                _say(line)
+            _say(next(report(file, REACH[file].sample, asked.seed)))
         return
     if asked.file is None:
         parser.error("name a file: make mutants FILE=foglight/solve/regret.py")
-    run(asked.file, asked.sample, asked.seed)
-    for line in report(asked.file, asked.sample, asked.seed):
+    sample = REACH[asked.file].sample if asked.sample is None else asked.sample
+    run(asked.file, sample, asked.seed)
+    for line in report(asked.file, sample, asked.seed):
         _say(line)
 
 
 def run(file: str, sample: int, seed: int) -> None:
     """Try what has not been tried."""
-    source, reasons = (ROOT / file).read_text(encoding="utf-8"), equivalents(file)
-    wanted = [m for m in sampled(file, source, sample, seed) if m.lines(source) not in reasons]
+    source = (ROOT / file).read_text(encoding="utf-8")
+    wanted = sampled(file, source, sample, seed)
+    same = equivalent(file, source, wanted)
+    wanted = [m for m in wanted if m not in same]
     known, tests = results(file), _tests_digest(REACH[file])
     wanted = [m for m in wanted if not _is_known(known.get(m.name), tests)]
     if not wanted:
@@ -379,9 +390,9 @@ def results(file: str) -> dict[str, dict[str, Any]]:
 
 def report(file: str, sample: int, seed: int) -> Iterator[str]:
     """A row of the table in docs/testing.md, then the survivors."""
-    source, reasons, known = (ROOT / file).read_text(encoding="utf-8"), equivalents(file), results(file)
+    source, known = (ROOT / file).read_text(encoding="utf-8"), results(file)
     wanted = sampled(file, source, sample, seed)
-    same = [m for m in wanted if m.lines(source) in reasons]
+    same = equivalent(file, source, wanted)
     tried = [m for m in wanted if m not in same and m.name in known]
     alive = [m for m in tried if known[m.name]["verdict"] == "survived"]
     killed = len(tried) - len(alive)
@@ -392,7 +403,7 @@ def report(file: str, sample: int, seed: int) -> Iterator[str]:
     yield f"| `{file}` | {how_many} | {len(tried)} | {killed} ({late}) | {share} | {len(alive)} | {len(same)} | {day} |"
     for mutant in sorted(alive):
         before, after = mutant.lines(source)
-        yield f"  line {mutant.line}, {mutant.operator}\n    line = {before!r}\n    mutants = [{after!r}]"
+        yield f"  line {mutant.line} in {mutant.function(source)}()\n    line = {before!r}\n    mutants = [{after!r}]"
 
 
 def _is_known(line: dict[str, Any] | None, tests: str) -> bool:
@@ -401,7 +412,9 @@ def _is_known(line: dict[str, Any] | None, tests: str) -> bool:
 
 def _tests_digest(reach: Reach) -> str:
     files = {test.partition("::")[0] for test in reach.tests} | {"tests/oracles.py", "tests/conftest.py"}
-    return _digest(repr(reach), *((ROOT / name).read_text(encoding="utf-8") for name in sorted(files)))
+    return _digest(
+        repr(reach._replace(sample=0)), *((ROOT / name).read_text(encoding="utf-8") for name in sorted(files))
+    )
 
 
 def _folder(file: str) -> Path:

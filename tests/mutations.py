@@ -44,6 +44,15 @@ class Mutant(NamedTuple):
         text = source.encode()
         return (text[: self.begin] + self.new.encode() + text[self.end :]).decode()
 
+    def function(self, source: str) -> str:
+        """The name of the innermost function around it, or nothing."""
+        around = [
+            node
+            for node in ast.walk(ast.parse(source))
+            if isinstance(node, ast.FunctionDef) and node.lineno <= self.line <= (node.end_lineno or 0)
+        ]
+        return max(around, key=lambda node: node.lineno).name if around else ""
+
     def lines(self, source: str) -> tuple[str, str]:
         """What is changed as it stands in the source, and what it becomes: whole lines, written as one."""
         text = source.encode()
