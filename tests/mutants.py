@@ -318,7 +318,7 @@ def _wait(child: int, until: float) -> tuple[int, bool]:
 
 def sampled(file: str, source: str, sample: int, seed: int) -> list[Mutant]:
     """A sample of the mutants, all if it is 0; a larger sample holds the smaller ones of the same seed."""
-    every = mutants(source)
+    every = list(mutants(source))
     random.Random(f"{file} {seed}").shuffle(every)
     return every[: sample or len(every)]
 
@@ -329,8 +329,8 @@ def equivalent(file: str, source: str, wanted: Sequence[Mutant]) -> dict[Mutant,
     for entry in tomllib.loads(EQUIVALENT.read_text(encoding="utf-8")).get(file, []):
         for mutant in wanted:
             before, after = mutant.lines(source)
-            function = entry.get("function", mutant.function(source))
-            if (before, function) == (entry["line"], mutant.function(source)) and after in entry["mutants"]:
+            is_it = before == entry["line"] and after in entry["mutants"]
+            if is_it and ("function" not in entry or entry["function"] == mutant.function(source)):
                 found[mutant] = entry["reason"]
     return found
 

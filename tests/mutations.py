@@ -5,6 +5,7 @@ annotations, decorators, imports, `__all__`, errors with their messages, and tex
 """
 
 import ast
+import functools
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -63,6 +64,7 @@ class Mutant(NamedTuple):
         return _one_line(before + self.old + after), _one_line(before + self.new + after)
 
 
+@functools.cache
 def mutants(source: str) -> list[Mutant]:
     """All mutants, in the order of the source; each is valid Python and differs from the source and all others."""
     tree = ast.parse(source)
