@@ -10,7 +10,8 @@ from test_particles import after_a_round
 import foglight as fl
 from foglight.rules import NOTHING, PUBLIC, key
 from foglight.solve import particles as module
-from foglight.solve.particles import first_particles, regenerated, thinned
+from foglight.solve.particles import first_particles, part, regenerated, thinned
+from foglight.worlds.regeneration import BeliefLost
 
 pytestmark = pytest.mark.plain
 
@@ -46,11 +47,23 @@ def slowly_thinned(particles, most, random, seat=None, own_key=0):
     return [i for i in range(n) if worst[i] < level][:most]
 
 
-@pytest.mark.parametrize("most", [1, 4, 9, 20, 30, 40])
-def test_thinning_keeps_what_its_definition_says(most):
+@pytest.mark.parametrize(
+    ("most", "sparse"),
+    [(1, False), (4, False), (9, False), (20, False), (30, False), (40, False), (1, True), (4, True)],
+)
+def test_thinning_keeps_what_its_definition_says(most, sparse):
     particles = after_a_round(depth=4)
     assert len(particles) > 40
-    particles.ranges[0][2] = 0.0  # somebody never plays so
+    particles.ranges[0][1] = 0.0  # somebody never plays so
+    if sparse:  # each information state of a seat goes with one of the other
+        met, few = [set(), set()], []
+        for i, states in enumerate(particles.public.states.tolist()):
+            if states[0] not in met[0] and states[1] not in met[1]:
+                few.append(i)
+                met[0].add(states[0])
+                met[1].add(states[1])
+        particles = part(particles, np.array(few))
+        assert len(particles) >= 8
     kept_sizes = set()
     for seed in range(12):
         seat = (None, 0, 1)[seed % 3]
@@ -118,6 +131,38 @@ def test_half_of_them_are_what_the_seat_holds_possible():
     assert not all(mine)
 
 
+@pytest.mark.parametrize("lost", ["unexplained", "no world"])
+def test_without_the_public_they_are_all_what_the_seat_holds_possible(lost, monkeypatch):
+    state = fl.new_state("goofspiel(cards=3)")
+    for move in (1, 1, 0):
+        state.play(state.actions()[move])
+    seen, followed = [], module._shown
+
+    def shown(*arguments):  # the first of two observations has no explanation
+        seen.append(arguments)
+        return None if len(seen) == 1 else followed(*arguments)
+
+    def dying(game, viewer, most, seed):
+        tracker = followed_by(game, viewer, most, seed)
+        if viewer == PUBLIC:
+            monkeypatch.setattr(tracker, "observe", die)
+        return tracker
+
+    def die(observation):
+        raise BeliefLost("nothing is left")
+
+    if lost == "unexplained":
+        monkeypatch.setattr(module, "_shown", shown)
+    else:
+        followed_by = module._tracker
+        monkeypatch.setattr(module, "_tracker", dying)
+    seat = state.player
+    own = worlds_of("goofspiel(cards=3)", state.observations(seat), seat, seat)
+    assert len(state.observations(seat)) >= 2 and len(own) >= 2
+    found = regenerated(state.game, seat, state.observations(seat), len(own), 0)
+    assert {row.tobytes() for row in found.public.rows} == set(own)
+
+
 def test_what_the_public_sees_when_a_seat_sees_something():
     game = fl.load_game("kuhn_poker")
     tracker = module._tracker(game, 0, 10, 0)
@@ -141,6 +186,7 @@ def test_drawing_is_without_replacement_and_can_be_empty():
     random = np.random.default_rng(1)
     assert module._drawn(np.zeros(0), 3, random).tolist() == []
     assert sorted(module._drawn(np.array([0.5, 0.0, 0.5]), 5, random).tolist()) == [0, 1, 2]
+    assert sorted(module._drawn(np.array([1.0, 1.0, 2.0]), 2, random).tolist()) in ([0, 1], [0, 2], [1, 2])
     counts = np.zeros(4)
     for _ in range(400):
         counts[module._drawn(np.array([0.0, 0.1, 0.3, 0.6]), 1, random)] += 1
