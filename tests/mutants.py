@@ -83,7 +83,10 @@ REACH = {
             "tests/test_tournament.py::test_kill_9_in_the_middle_changes_nothing",
         ],
     ),
-    "foglight/search/bound_cache.py": Reach(["tests/test_sketches.py"], jit=False, without=_SETS),
+    "foglight/search/bound_cache.py": Reach(
+        ["tests/test_bound_cache.py", "tests/test_sketches.py::test_the_threshold_says_how_much_must_be_shared"],
+        jit=False,
+    ),
     "foglight/search/sketches.py": Reach(["tests/test_sketches.py"], jit=False, without=_SETS),
     "foglight/search/ismcts.py": Reach(
         [
