@@ -121,6 +121,7 @@ REACH = {
         ],
         jit=False,
     ),
+    "foglight/search/fusion.py": Reach(["tests/test_fusion.py"], jit=False),
     "foglight/search/oos.py": Reach(["tests/test_oos_walks.py"], jit=False),
 }
 
