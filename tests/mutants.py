@@ -72,10 +72,7 @@ REACH = {
     "foglight/solve/trunk.py": Reach(["tests/test_depth_limited.py"], jit=False),
     "foglight/solve/resolving.py": Reach(["tests/test_depth_limited.py"], jit=False),
     "foglight/solve/particles.py": Reach(["tests/test_particles_slowly.py"], jit=False),
-    "foglight/arena/referee.py": Reach(
-        ["tests/test_arena.py", "tests/test_timing.py"],
-        without=["tests/test_arena.py::test_kill_9_loses_no_finished_game_and_repeats_none"],
-    ),
+    "foglight/arena/referee.py": Reach(["tests/test_referee.py"], jit=False),
     "foglight/arena/store.py": Reach(
         ["tests/test_arena.py", "tests/test_timing.py", "tests/test_tournament.py"],
         without=[

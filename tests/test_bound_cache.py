@@ -8,7 +8,7 @@ import pytest
 from test_sketches import members
 
 from foglight.search import bound_cache
-from foglight.search.bound_cache import LOWER, NONE, SAME, UPPER, ask, halve, tell
+from foglight.search.bound_cache import LOWER, NONE, SAME, UPPER, ask, halve, identity_of, keep, look, tell
 from foglight.search.sketches import add, count_sketch, frequency, jaccard, overlap, signature
 
 pytestmark = pytest.mark.plain
@@ -137,13 +137,23 @@ def test_the_cache_answers_as_a_slow_one_does(size, k, threshold, caution, exact
         rng.shuffle(hashes)
         alpha = rng.randrange(-4, 4)
         beta = alpha + rng.randrange(1, 4)
-        answer = ask(cache, turns, np.array(hashes, np.uint64), alpha, beta)
+        own = np.array(hashes, np.uint64)
+        padded = np.concatenate([members(98, 99), own, members(97)])  # in a search, sets lie side by side
+        here = (padded, 2, 2 + len(own), identity_of(padded, 2, 2 + len(own)))
+        if i % 2:
+            answer = ask(cache, turns, own, alpha, beta)
+        else:
+            table = np.zeros(1 << (2 * len(own)).bit_length(), np.int64)
+            answer = look(cache, table, 1, turns, *here, alpha, beta)[:2]
         assert answer == slow.ask(turns, hashes, alpha, beta)
         found[answer[0]] += 1
         if answer[0] == NONE:
             low = rng.randrange(-4, 5)
             bounds = rng.choice([(low, low), (low, math.inf), (-math.inf, low)])
-            tell(cache, turns, np.array(hashes, np.uint64), *bounds)
+            if i % 3:
+                tell(cache, turns, own, *bounds)
+            else:
+                keep(cache, turns, *here, *bounds)
             slow.tell(turns, hashes, *bounds)
             sets.append(hashes)
         if i % 400 == 399:

@@ -170,11 +170,14 @@ def test_walks_add_what_their_definition_says(game, moves, public, limit):
     compare(moved(game, moves), public, limit, 10**6, 60)
 
 
-@pytest.mark.parametrize("game", ["kuhn_poker", "leduc_poker"])
-def test_a_memory_that_grows_changes_nothing(game, monkeypatch):
+@pytest.mark.parametrize(
+    ("game", "moves", "limit", "most"),
+    [("kuhn_poker", (0, 1), 10**5, 16), ("leduc_poker", (0, 3, 1), 10**5, 64), ("phantom_ttt", (4, 4, 4), 1, 512)],
+)
+def test_a_memory_that_grows_changes_nothing(game, moves, limit, most, monkeypatch):
     monkeypatch.setattr(oos, "_FIRST_ROOM", 0)
-    walks = compare(moved(game, (0, 3, 1) if game == "leduc_poker" else (0, 1)), False, 10**5, 10**6, 150)
-    assert walks.used[1] > 16
+    walks = compare(moved(game, moves), False, limit, 10**6, 150)
+    assert walks.used[1] > most
 
 
 # Room is a power of 2; states that find none are played at random.
@@ -222,6 +225,17 @@ def compare(state, public, limit, nodes, n, slots=10**9):
     sums = np.array(slow.sums.get(here, [0.0] * k))
     assert walks.average(k) == pytest.approx(sums / sums.sum() if sums.sum() > 0 else np.full(k, 1 / k))
     return walks
+
+
+def test_the_last_slot_moves_too():
+    small, large = oos._new_memory(16), oos._new_memory(32)
+    assert (len(small.keys), len(large.keys)) == (16, 32)
+    for slot, code in ((0, 16), (15, 31)):
+        small.keys[slot], small.begins[slot] = code, slot
+        small.regrets[slot], small.sums[slot] = 1.0 + slot, 2.0 + slot
+    oos._move(small, large)
+    assert {int(k): int(b) for k, b in zip(large.keys, large.begins, strict=True) if k} == {16: 0, 31: 15}
+    assert np.array_equal(large.regrets[:16], small.regrets) and np.array_equal(large.sums[:16], small.sums)
 
 
 def test_a_root_that_was_never_met_is_played_uniformly():
