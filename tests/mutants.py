@@ -85,6 +85,9 @@ REACH = {
         jit=False,
     ),
     "foglight/search/sketches.py": Reach(["tests/test_sketches.py"], jit=False, without=_SETS),
+    "foglight/search/set_search.py": Reach(["tests/test_set_search_plainly.py"], jit=False),
+    "foglight/search/set_expansion.py": Reach(["tests/test_set_search_plainly.py"], jit=False),
+    "foglight/search/set_frames.py": Reach(["tests/test_set_search_plainly.py"], jit=False),
     "foglight/search/ismcts.py": Reach(
         [
             f"tests/test_ismcts.py::test_{name}"
@@ -117,6 +120,14 @@ REACH = {
             ),
         ],
         jit=False,
+    ),
+    "foglight/worlds/regeneration.py": Reach(
+        [
+            "tests/test_tracker.py::test_regeneration_is_fair_to_histories_of_different_lengths",
+            "tests/test_tracker.py::test_regeneration_mixes_to_the_right_distribution[policy1]",
+            "tests/test_tracker.py::test_a_search_from_the_start_finds_only_worlds_that_agree[phantom_ttt]",
+            "tests/test_tracker.py::test_a_sample_that_nothing_can_save_says_so",
+        ]
     ),
     "foglight/search/fusion.py": Reach(["tests/test_fusion.py"], jit=False),
     "foglight/search/oos.py": Reach(["tests/test_oos_walks.py"], jit=False),
