@@ -74,11 +74,7 @@ REACH = {
     "foglight/solve/particles.py": Reach(["tests/test_particles_slowly.py"], jit=False),
     "foglight/arena/referee.py": Reach(["tests/test_referee.py"], jit=False),
     "foglight/arena/store.py": Reach(
-        ["tests/test_arena.py", "tests/test_timing.py", "tests/test_tournament.py"],
-        without=[
-            "tests/test_arena.py::test_kill_9_loses_no_finished_game_and_repeats_none",
-            "tests/test_tournament.py::test_kill_9_in_the_middle_changes_nothing",
-        ],
+        ["tests/test_store.py", "tests/test_arena.py::test_a_store_that_cannot_be_used_is_left_alone"]
     ),
     "foglight/search/bound_cache.py": Reach(
         ["tests/test_bound_cache.py", "tests/test_sketches.py::test_the_threshold_says_how_much_must_be_shared"],

@@ -165,3 +165,5 @@ def test_worlds_are_spread_by_weight():
     fusion._probe(game, rollout(game), rows, np.array([0.5, 0.1, 0.4]), 0, 1, generator(1), keys, best)
     own = [int(key(game, row, 0)) for row in rows]
     assert [own.index(int(k)) for k in keys] == [0] * 10 + [1] * 2 + [2] * 8
+    fusion._probe(game, rollout(game), rows[:2], np.array([0.5, 0.3]), 0, 1, generator(1), keys, best)
+    assert [own.index(int(k)) for k in keys] == [0] * 10 + [1] * 10, "weights may fail to add up to 1"
