@@ -117,6 +117,7 @@ REACH = {
         ],
         jit=False,
     ),
+    "foglight/worlds/expansion.py": Reach(["tests/test_expansion.py"], jit=False),
     "foglight/worlds/regeneration.py": Reach(
         [
             "tests/test_tracker.py::test_regeneration_is_fair_to_histories_of_different_lengths",
