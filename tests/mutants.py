@@ -118,14 +118,7 @@ REACH = {
         jit=False,
     ),
     "foglight/worlds/expansion.py": Reach(["tests/test_expansion.py"], jit=False),
-    "foglight/worlds/regeneration.py": Reach(
-        [
-            "tests/test_tracker.py::test_regeneration_is_fair_to_histories_of_different_lengths",
-            "tests/test_tracker.py::test_regeneration_mixes_to_the_right_distribution[policy1]",
-            "tests/test_tracker.py::test_a_search_from_the_start_finds_only_worlds_that_agree[phantom_ttt]",
-            "tests/test_tracker.py::test_a_sample_that_nothing_can_save_says_so",
-        ]
-    ),
+    "foglight/worlds/regeneration.py": Reach(["tests/test_regeneration.py"], jit=False),
     "foglight/search/fusion.py": Reach(["tests/test_fusion.py"], jit=False),
     "foglight/search/oos.py": Reach(["tests/test_oos_walks.py"], jit=False),
 }

@@ -116,7 +116,7 @@ def test_layers_follow_as_histories_do(game, moves, viewer, policy, room, monkey
     boxed = not isinstance(start.world, np.ndarray)
     rows = [start.world] if boxed else start.world[None]
     how = Expansion(start.game, viewer, policy, 0 if boxed else start.world.shape[0])
-    layer = how.close(rows, np.ones(1), 10**6, generator(1))
+    layer, before = how.close(rows, np.ones(1), 10**6, generator(1)), 0
     for i, observation in enumerate([None, *state.observations(viewer)]):
         if observation is not None:
             layer = how.follow(layer.rows, layer.weights, observation, 10**6, generator(1))
