@@ -11,6 +11,7 @@ import foglight as fl
 from foglight.compile import kernel
 from foglight.policies import Biased
 from foglight.randomness import generator
+from foglight.rules import num_words
 from foglight.worlds import expansion
 from foglight.worlds.expansion import Expansion, chosen, place, systematic, table_of, thin
 
@@ -78,6 +79,13 @@ def test_equal_rows_have_one_place():
     assert n == len(places) == 27
     again = table_of(rows, n, 3)
     assert all(place(rows[i], 3, rows, n, again) == i for i in range(n))
+    # a row that has another's hash, by half, is not that row: it is looked for further on
+    other = np.array([9, 9, 9, 0], np.uint64)
+    code = int(expansion._row_hash(other, 3))
+    full = np.zeros(128, np.uint64)
+    full[code % 128] = (code >> 32 << 32) | 5  # as if row 4 had it
+    assert place(other, 3, rows, n, full) == n
+    assert full[(code + 1) % 128] == (code >> 32 << 32) | (n + 1)
 
 
 @kernel
@@ -93,6 +101,8 @@ def test_rows_are_hashed_word_by_word():
                 code = (code ^ word) * 0x9E3779B97F4A7C15 % 2**64
                 code ^= code >> 32
             assert code == expansion._row_hash(row, width) == int(_hashed(row, width))
+            with np.errstate(over="ignore"):
+                assert code == int(expansion._compiled_row_hash(row, width))
 
 
 def weights_of(states, seat, policy):
@@ -130,6 +140,33 @@ def test_layers_follow_as_histories_do(game, moves, viewer, policy, room, monkey
         assert layer.tried >= sum(onward.values()) + (before if observation is not None else 0)
         before = sum({s.world.tobytes(): len(s.actions()) for s in states if s.player != fl.TERMINAL}.values())
     assert len(chosen(layer.rows, np.array([0]))) == 1
+
+
+@pytest.mark.parametrize(
+    ("game", "moves", "viewer"),
+    [
+        ("phantom_ttt", (0, 1, 4, 2), 1),
+        ("phantom_ttt", (0, 0, 4, 1, 2), 0),
+        ("dark_hex(rows=2,cols=2)", (0, 0, 1, 2), 1),
+    ],
+)
+def test_worlds_of_one_position_add_up_their_weights(game, moves, viewer):
+    """Told apart by the words of the game alone, as when keys do not matter: histories that end alike are one world."""
+    state, start = fl.new_state(game), fl.new_state(game)
+    for move in moves:
+        state.play(move)
+    width = int(num_words(start.game))
+    how = Expansion(start.game, viewer, None, width)
+    layer, merged = how.close(start.world[None], np.ones(1), 10**6, generator(1)), 0
+    for i, observation in enumerate([None, *state.observations(viewer)]):
+        if observation is not None:
+            layer = how.follow(layer.rows, layer.weights, observation, 10**6, generator(1))
+        states = explained(game, state.observations(viewer)[:i], viewer)
+        wanted = Counter(s.world[:width].tobytes() for s in states)
+        found = {row[:width].tobytes(): w for row, w in zip(layer.rows, layer.weights, strict=True)}
+        assert found == dict(wanted) and len(found) == len(layer.rows)
+        merged += len(states) - len(found)
+    assert merged > 0
 
 
 @pytest.mark.parametrize("game", ["phantom_ttt", "openspiel:phantom_ttt"])
