@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check engine clean
+.PHONY: demo test check engine mutants clean
 
 demo: .venv/installed
 	@$(BIN)/python examples/demo.py
@@ -25,6 +25,10 @@ engine:
 		|| { test "$$(id -u)" = 0 && apt-get install -qq stockfish >/dev/null 2>&1; } \
 		|| { test "$$(id -u)" = 0 && apt-get update -qq >/dev/null 2>&1 && apt-get install -qq stockfish >/dev/null 2>&1; } \
 		|| echo '*** NO STOCKFISH: tests that need a chess engine are SKIPPED; install it: apt-get install stockfish ***'
+
+# Whether the tests notice mistakes: see docs/testing.md. SAMPLE=0 tries all mutants of the file.
+mutants: .venv/installed-dev
+	$(BIN)/python tests/mutants.py $(FILE) $(if $(SAMPLE),--sample $(SAMPLE)) --seed $(or $(SEED),0)
 
 clean:
 	rm -rf .venv

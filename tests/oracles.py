@@ -131,14 +131,14 @@ def best_value(game, policy, seat):
     return value(start)
 
 
-def cfr_plus(game, iterations):
-    """The average policy of CFR+, information state to probabilities, by walking every history for every seat."""
-    regrets, sums = {}, {}
+def cfr(game, iterations, method="cfr+", fixed=()):
+    """By information state, CFR's average policy, regrets and sums of plans: every history walked for every seat.
 
-    def current(state):
-        own = regrets.setdefault(information(state), [0.0] * len(state.actions()))
-        total = sum(own)
-        return [regret / total for regret in own] if total > 0.0 else [1.0 / len(own)] * len(own)
+    What is played at some information states may be fixed.
+    """
+    fixed = dict(fixed)
+    regrets, basis, sums = {}, {}, {}
+    weighing = {"cfr": lambda t: 1, "cfr+": lambda t: t, "dcfr": lambda t: t * t, "pcfr+": lambda t: t * t}[method]
 
     def walk(state, seat, reaches, odds, t):
         if state.player == fl.TERMINAL:
@@ -148,7 +148,8 @@ def cfr_plus(game, iterations):
         if chance:
             shares = [share for _, share in state.chance()]
         else:
-            shares = frozen.setdefault(information(state), current(state))
+            where = information(state)
+            shares = fixed.get(where) or _in_proportion(basis.setdefault(where, [0.0] * len(state.actions())))
         for action, share in zip(state.actions(), shares, strict=True):
             after = state.clone()
             after.play(action)
@@ -161,23 +162,38 @@ def cfr_plus(game, iterations):
             others = odds
             for other, reach in enumerate(reaches):
                 others *= reach if other != seat else 1.0
+            if information(state) not in gains:  # it did the same in all histories that look the same
+                added = sums.setdefault(information(state), [0.0] * len(values))
+                for k, share in enumerate(shares):
+                    added[k] += weighing(t) * reaches[seat] * share
             gained = gains.setdefault(information(state), [0.0] * len(values))
-            added = sums.setdefault(information(state), [0.0] * len(values))
             for k, value in enumerate(values):
                 gained[k] += others * (value - mean)
-                added[k] += t * reaches[seat] * shares[k]
         return mean
+
+    def learn(where, gained, t):
+        grown = [old + new for old, new in zip(regrets.get(where, [0.0] * len(gained)), gained, strict=True)]
+        positive = [max(regret, 0.0) for regret in grown]
+        basis[where], regrets[where] = positive, positive
+        if method == "cfr":
+            regrets[where] = grown
+        elif method == "dcfr":
+            regrets[where] = [regret * (t**1.5 / (t**1.5 + 1) if regret > 0 else 0.5) for regret in grown]
+        elif method == "pcfr+":
+            basis[where] = [max(regret + new, 0.0) for regret, new in zip(positive, gained, strict=True)]
 
     for t in range(1, iterations + 1):
         for seat in range(fl.new_state(game).num_players):
-            frozen, gains = {}, {}
+            gains = {}
             walk(fl.new_state(game), seat, [1.0] * fl.new_state(game).num_players, 1.0, t)
             for where, gained in gains.items():
-                regrets[where] = [max(old + new, 0.0) for old, new in zip(regrets[where], gained, strict=True)]
-    return {
-        where: [p / sum(added) for p in added] if sum(added) > 0.0 else [1.0 / len(added)] * len(added)
-        for where, added in sums.items()
-    }
+                learn(where, gained, t)
+    return {where: fixed.get(where) or _in_proportion(added) for where, added in sums.items()}, regrets, sums
+
+
+def _in_proportion(numbers):
+    total = sum(numbers)
+    return [number / total for number in numbers] if total > 0.0 else [1.0 / len(numbers)] * len(numbers)
 
 
 # Information set search, by recursion over states ---------------------------------------------------------------

@@ -6,8 +6,10 @@ import random
 import numpy as np
 import pytest
 
+from foglight.compile import kernel
 from foglight.games import load_game
 from foglight.names import BadInput
+from foglight.randomness import mix
 from foglight.rules import TERMINAL, step
 from foglight.search import bound_cache
 from foglight.search.bound_cache import LOWER, NONE, SAME, UPPER, ask, tell
@@ -44,6 +46,57 @@ def test_jaccard_of_whole_sets_is_exact():
         alike = jaccard(signature(a, 32), n, signature(b, 32), m, 32)
         assert alike == both / (n + m - both)
         assert overlap(alike, n, m) == pytest.approx(both)
+
+
+def test_a_row_is_hashed_word_by_word():
+    """As written: multiply and fold for each word, then mix; compiled and interpreted alike."""
+
+    def by_definition(words):
+        code = 0
+        for word in words:
+            code = (code ^ word) * 0x9E3779B97F4A7C15 % 2**64
+            code ^= code >> 32
+        return mix(code)
+
+    rows = np.random.default_rng(1).integers(0, 2**64, (50, 3), dtype=np.uint64)
+    for row in rows:
+        for width in (1, 2, 3):
+            wanted = by_definition(row[:width].tolist())
+            assert int(row_hash(row, width)) == wanted == int(_hashed(row, width))
+
+
+@kernel
+def _hashed(row, width):
+    return row_hash(row, width)
+
+
+def test_empty_sets_are_alike_and_nothing_is_shared_beyond_the_smaller_set():
+    nothing = np.zeros(0, np.uint64)
+    assert jaccard(nothing, 0, nothing, 0, 8) == 1.0
+    assert jaccard(nothing, 0, members(1, 2), 2, 8) == 0.0
+    assert overlap(0.9, 10, 100) == 10  # 0.9 * 110 / 1.9 would be 52
+    assert overlap(0.5, 30, 60) == 30.0 == 0.5 * 90 / 1.5
+
+
+def test_a_frequency_is_the_median_of_five_rows():
+    """In a sketch so narrow that nearly everything collides, beside counters kept in a dictionary."""
+    sketch, counters, rng = count_sketch(3), {}, np.random.default_rng(8)
+    assert sketch.counters.shape == (5, 4)
+
+    def places(thing):
+        code = int(thing)
+        for row in range(5):
+            code = int(mix(code ^ (row + 1)))
+            yield (row, code % 4), -1 if code >> 63 else 1
+
+    things = rng.integers(0, 2**64, 30, dtype=np.uint64)
+    for thing in rng.choice(things, 400):
+        add(sketch, [thing])
+        for place, sign in places(thing):
+            counters[place] = counters.get(place, 0) + sign
+    for thing in things:
+        assert frequency(sketch, thing) == sorted(sign * counters.get(place, 0) for place, sign in places(thing))[2]
+    assert len({frequency(sketch, thing) for thing in things}) > 5
 
 
 def test_the_overlap_of_equal_sets_is_their_size():

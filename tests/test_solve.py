@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pyspiel
 import pytest
-from oracles import best_value, cfr_plus, expected, histories, information
+from oracles import best_value, cfr, expected, histories, information
 
 import foglight as fl
 from foglight.policies import Biased, Tabular, Uniform, tabular
@@ -181,7 +181,7 @@ def test_a_policy_of_another_game_is_refused():
 
 @pytest.mark.parametrize("game", SMALL)
 def test_cfr_plus_does_what_recursion_does(game):
-    slow = cfr_plus(game, 7)
+    slow, _, _ = cfr(game, 7)
     solver = Regrets(sequence_form(game), "cfr+")
     solver.iterate(7)
     average, sequences = solver.average(), sequence_form(game)

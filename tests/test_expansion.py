@@ -1,0 +1,198 @@
+"""How layers of worlds follow each other, beside listing histories; thinning beside its definition."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from test_layers import explained
+from test_tracker import reach
+
+import foglight as fl
+from foglight.compile import kernel
+from foglight.policies import Biased
+from foglight.randomness import generator
+from foglight.rules import num_words
+from foglight.worlds import expansion
+from foglight.worlds.expansion import Expansion, chosen, place, systematic, table_of, thin
+
+pytestmark = pytest.mark.plain
+
+
+def by_threshold(weights, target):
+    """The threshold c at which the sum of min(w / c, 1) is the target, by bisection."""
+    low, high = 0.0, sum(weights)
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if sum(min(w / middle, 1.0) for w in weights) > target else (low, middle)
+    return high
+
+
+def test_thinning_is_by_its_definition():
+    rng, thinned = np.random.default_rng(3), 0
+    for _ in range(200):
+        weights = rng.random(rng.integers(3, 12)) ** rng.integers(1, 6)
+        target, offset = int(rng.integers(1, len(weights))), float(rng.random())
+        kept, new, threshold = thin(weights, target, offset)
+        assert threshold == pytest.approx(by_threshold(weights.tolist(), target))
+        carried, wanted = offset, []
+        for i, weight in enumerate(weights):
+            if weight > threshold:
+                wanted.append(i)
+            else:
+                before, carried = np.floor(carried + 1e-12), carried + weight / threshold
+                if np.floor(carried + 1e-12) > before:
+                    wanted.append(i)
+        assert kept.tolist() == wanted[:target] and len(wanted) <= target + 1
+        assert new == pytest.approx(np.maximum(weights[kept], threshold))
+        thinned += len(kept) < len(weights)
+    assert thinned > 150
+    kept, new, threshold = thin(np.zeros(10), 4, 0.5)
+    assert len(kept) == 4 and new.tolist() == [2.5] * 4 and threshold == 2.5
+
+
+def test_systematic_draws_are_by_their_definition():
+    assert systematic(np.ones(5), 5, 0.3).tolist() == [0, 1, 2, 3, 4]
+    assert systematic(np.ones(5), 9, 0.3).tolist() == [0, 1, 2, 3, 4], "all of them once"
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        weights, n, offset = rng.random(6), int(rng.integers(1, 20)), float(rng.random())
+        shares = weights / weights.sum()
+        wanted = [int(np.argmax(np.cumsum(shares) > (i + offset) / n)) for i in range(n)]
+        assert systematic(weights, n, offset).tolist() == wanted
+    assert systematic(np.array([1.0, 0.0]), 3, 1.0).tolist() == [0, 0, 1], "rounding leaves the last"
+
+
+def test_equal_rows_have_one_place():
+    rng = np.random.default_rng(5)
+    given = rng.integers(0, 3, (300, 4), dtype=np.uint64)
+    given[:, 3] = np.arange(300)  # beyond the width: it tells nothing apart
+    rows, places, n = np.zeros((64, 4), np.uint64), {}, 0
+    table = table_of(rows, 0, 3)
+    assert len(table) == 128
+    for row in given:
+        wanted = places.setdefault(row[:3].tobytes(), len(places))
+        at = place(row, 3, rows, n, table)
+        assert at == wanted
+        if at == n:
+            rows[n] = row
+            n += 1
+    assert n == len(places) == 27
+    again = table_of(rows, n, 3)
+    assert all(place(rows[i], 3, rows, n, again) == i for i in range(n))
+    # a row that has another's hash, by half, is not that row: it is looked for further on
+    other = np.array([9, 9, 9, 0], np.uint64)
+    code = int(expansion._row_hash(other, 3))
+    full = np.zeros(128, np.uint64)
+    full[code % 128] = (code >> 32 << 32) | 5  # as if row 4 had it
+    assert place(other, 3, rows, n, full) == n
+    assert full[(code + 1) % 128] == (code >> 32 << 32) | (n + 1)
+
+
+@kernel
+def _hashed(row, width):
+    return expansion._row_hash(row, width)
+
+
+def test_rows_are_hashed_word_by_word():
+    for row in np.random.default_rng(1).integers(0, 2**64, (30, 3), dtype=np.uint64):
+        for width in (1, 3):
+            code = 0
+            for word in row[:width].tolist():
+                code = (code ^ word) * 0x9E3779B97F4A7C15 % 2**64
+                code ^= code >> 32
+            assert code == expansion._row_hash(row, width) == int(_hashed(row, width))
+            with np.errstate(over="ignore"):
+                assert code == int(expansion._compiled_row_hash(row, width))
+
+
+def weights_of(states, seat, policy):
+    found = Counter()
+    for state in states:
+        found[state.world.tobytes()] += reach(state, seat, policy)
+    return dict(found)
+
+
+CASES = [("phantom_ttt", (0, 0, 4, 1), 0), ("phantom_ttt", (0, 0, 4), 1), ("leduc_poker", (0, 3, 1), 0)]
+
+
+@pytest.mark.parametrize("room", [1, 256])
+@pytest.mark.parametrize("policy", [None, Biased(0.7, 3)])
+@pytest.mark.parametrize(("game", "moves", "viewer"), [*CASES, ("openspiel:phantom_ttt", (0, 0, 4), 1)])
+def test_layers_follow_as_histories_do(game, moves, viewer, policy, room, monkeypatch):
+    monkeypatch.setattr(expansion, "_FIRST_ROOM", room)
+    state, start = fl.new_state(game), fl.new_state(game)
+    for move in moves:
+        state.play(move)
+    boxed = not isinstance(start.world, np.ndarray)
+    rows = [start.world] if boxed else start.world[None]
+    how = Expansion(start.game, viewer, policy, 0 if boxed else start.world.shape[0])
+    layer, before = how.close(rows, np.ones(1), 10**6, generator(1)), 0
+    for i, observation in enumerate([None, *state.observations(viewer)]):
+        if observation is not None:
+            layer = how.follow(layer.rows, layer.weights, observation, 10**6, generator(1))
+        states = explained(game, state.observations(viewer)[:i], viewer)
+        found = {row.tobytes(): weight for row, weight in zip(layer.rows, layer.weights, strict=True)}
+        assert found == pytest.approx(weights_of(states, viewer, policy))
+        assert len(found) == len(layer.rows) and not layer.thinned
+        turns = {s.world.tobytes(): s.player == viewer for s in states}
+        assert {row.tobytes(): bool(t) for row, t in zip(layer.rows, layer.turns, strict=True)} == turns
+        onward = {s.world.tobytes(): len(s.actions()) for s in states if s.player not in (viewer, fl.TERMINAL)}
+        assert layer.tried >= sum(onward.values()) + (before if observation is not None else 0)
+        before = sum({s.world.tobytes(): len(s.actions()) for s in states if s.player != fl.TERMINAL}.values())
+    assert len(chosen(layer.rows, np.array([0]))) == 1
+
+
+@pytest.mark.parametrize(
+    ("game", "moves", "viewer"),
+    [
+        ("phantom_ttt", (0, 1, 4, 2), 1),
+        ("phantom_ttt", (0, 0, 4, 1, 2), 0),
+        ("dark_hex(rows=2,cols=2)", (0, 0, 1, 2), 1),
+    ],
+)
+def test_worlds_of_one_position_add_up_their_weights(game, moves, viewer):
+    """Told apart by the words of the game alone, as when keys do not matter: histories that end alike are one world."""
+    state, start = fl.new_state(game), fl.new_state(game)
+    for move in moves:
+        state.play(move)
+    width = int(num_words(start.game))
+    how = Expansion(start.game, viewer, None, width)
+    layer, merged = how.close(start.world[None], np.ones(1), 10**6, generator(1)), 0
+    for i, observation in enumerate([None, *state.observations(viewer)]):
+        if observation is not None:
+            layer = how.follow(layer.rows, layer.weights, observation, 10**6, generator(1))
+        states = explained(game, state.observations(viewer)[:i], viewer)
+        wanted = Counter(s.world[:width].tobytes() for s in states)
+        found = {row[:width].tobytes(): w for row, w in zip(layer.rows, layer.weights, strict=True)}
+        assert found == dict(wanted) and len(found) == len(layer.rows)
+        merged += len(states) - len(found)
+    assert merged > 0
+
+
+@pytest.mark.parametrize("game", ["phantom_ttt", "openspiel:phantom_ttt"])
+def test_a_thinned_layer_expects_the_true_weights(game):
+    """60 worlds and more thinned to 8, 400 times; each mean is within 6 standard errors, a false alarm once in 10^6."""
+    viewer, policy = 0, Biased(0.6, 2)
+    state, start = fl.new_state(game), fl.new_state(game)
+    for move in (0, 0, 4, 1):
+        state.play(move)
+    boxed = not isinstance(start.world, np.ndarray)
+    how = Expansion(start.game, viewer, policy, 0 if boxed else start.world.shape[0])
+    layer = how.close([start.world] if boxed else start.world[None], np.ones(1), 10**6, generator(1))
+    layer = how.follow(layer.rows, layer.weights, state.observations(viewer)[0], 10**6, generator(1))
+    last = state.observations(viewer)[1]
+    whole = how.follow(layer.rows, layer.weights, last, 10**6, generator(1))
+    names = {row.tobytes(): i for i, row in enumerate(whole.rows)}
+    repeats = 400 if not boxed else 150
+    samples = np.zeros((repeats, len(names)))
+    for seed in range(repeats):
+        part = how.follow(layer.rows, layer.weights, last, 8, generator(seed))
+        assert part.thinned and 0 < len(part.rows) <= 8
+        for row, weight, turn in zip(part.rows, part.weights, part.turns, strict=True):
+            samples[seed, names[row.tobytes()]] = weight
+            assert turn == whole.turns[names[row.tobytes()]]
+    assert len(names) > 40
+    errors = samples.std(axis=0) / np.sqrt(repeats)
+    assert (abs(samples.mean(axis=0) - whole.weights) <= 6 * errors + 1e-12)[errors > 0].all()
+    total = samples.sum(axis=1)
+    assert abs(total.mean() - whole.weights.sum()) <= 6 * total.std() / np.sqrt(repeats) + 1e-12
