@@ -14,6 +14,7 @@ from foglight.solve.solver import best_response, exploitability, game_value, nas
 from foglight.state import State, new_state
 from foglight.version import __version__
 from foglight.worlds.filter import HistoryFilter, history_filter
+from foglight.worlds.sparsity import public_state_sizes
 
 
 def as_openspiel_bot(agent: str, game: Any, seat: int, seed: int = 0) -> Any:
@@ -50,6 +51,7 @@ __all__ = [
     "new_state",
     "play_match",
     "policy_values",
+    "public_state_sizes",
     "random_playouts",
     "solve",
 ]

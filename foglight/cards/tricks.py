@@ -13,6 +13,9 @@ observe `foglight.cards.codes`
 
 A game is made one by `@trick_taking`. Before play, its `step` says what is open next (`offer`); in play it calls
 `play_card`, and what may be played is `playable`. Who moves, what is legal and how chance deals follow from these.
+
+Beliefs of such a game are exact at any size if it promises what counting deals supposes: `hides_only_cards` and
+`playable_by_pairs`. Without the promise they are exact as long as all worlds can be held.
 """
 
 from typing import TypeVar
@@ -72,6 +75,38 @@ def playable(game, world):
 
 
 @optional
+def hides_only_cards(game):
+    """Whether the game promises that cards are all it hides, in Python only. That means:
+
+    - Before play, what is hidden are cards dealt to a hand or laid aside by chance, and cards that a seat lays aside or
+      passes on; it may choose any of the hand that it was dealt, and nobody else sees which.
+    - Whatever else happens or is seen before play is the same whichever cards these are. Cards are shown by the codes
+      HAND, DEALT_TO_ME and TURNED alone; cards passed to a viewer are laid open in the code of the pass that brings
+      them, ascending, 6 bits each from EXTRA on. Other actions may be hidden too, if no hand decides what is open.
+    - In play, what may be played follows from the mover's hand and from what all have seen, and so does all that is
+      observed. Who leads first is the same whichever cards are hidden, or it is the holder of `opening_card`.
+    """
+    return False
+
+
+@optional
+def playable_by_pairs(game):
+    """Whether the game promises that pairs of cards say all about `playable`, in Python only.
+
+    That means: c may be played from a hand if and only if it may be played from {c, x} for every other x in the hand.
+    It holds for "those that ..., or all if there are none", and for a choice of one such rule after another, as long as
+    which one it is follows from what all have seen.
+    """
+    return False
+
+
+@optional
+def opening_card(game):
+    """The card whose holder leads to the first trick, and must lead it; NONE if there is no such card. Python only."""
+    return NONE
+
+
+@optional
 def first_bid(game):
     """The action that is a bid of 0."""
     return 0
@@ -96,6 +131,11 @@ def is_trick_taking(game) -> bool:
 @jitable
 def first_own_word(game):
     return _HANDS + 2 * num_players(game)
+
+
+def hand_words(game) -> slice:
+    """Where the hands are in a row of words, seat by seat; the cards played follow, as many words. Python only."""
+    return slice(_HANDS, _HANDS + int(num_players(game)))
 
 
 @jitable
@@ -292,23 +332,25 @@ def deal(game, world, random, out, odds):
     return bits.nth(world[_OPEN], below(random, bits.count(world[_OPEN])))
 
 
-def places(game):
+def all_cards(game) -> list[int]:
+    """The cards of all suits, ascending, whether they are in the pack or not. Python only."""
     cards = 0
     for suit in range(int(num_suits(game))):
         cards |= int(suit_cards(game, suit))
-    return [card_text(game, card) for card in range(64) if cards >> card & 1], 0
+    return [card for card in range(64) if cards >> card & 1]
+
+
+def places(game):
+    return [card_text(game, card) for card in all_cards(game)], 0
 
 
 def contents(game, world):
     seats = range(int(num_players(game)))
     hands, gone = [int(hand(game, world, seat)) for seat in seats], [int(played(game, world, seat)) for seat in seats]
-    cards = 0
-    for suit in range(int(num_suits(game))):
-        cards |= int(suit_cards(game, suit))
 
     def owner(card):
         if any(cards_gone >> card & 1 for cards_gone in gone):
             return "played"
         return next((f"seat {seat}" for seat in seats if hands[seat] >> card & 1), "undealt")
 
-    return [owner(card) for card in range(64) if cards >> card & 1]
+    return [owner(card) for card in all_cards(game)]

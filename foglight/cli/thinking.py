@@ -1,4 +1,4 @@
-"""Commands that look into a game: solve, belief, analyse."""
+"""Commands that look into a game: solve, belief, sparsity, analyse."""
 
 import json
 import time
@@ -100,18 +100,61 @@ def belief(
     if not -1 <= seat < state.num_players:
         raise BadInput(f"{state.game} has seats 0 to {state.num_players - 1}, not {seat}")
     mover = seat if state.player == seat else None
-    found = fl.history_filter(state.game, state.observations(seat), seat, mover=mover).belief(seed=seed)
+    filtered = fl.history_filter(state.game, state.observations(seat), seat, mover=mover)
+    found = filtered.belief(seed=seed)
     if plot is not None:
         draw(
             found, plot, f"{state.game}: what seat {seat} may think" if seat >= 0 else f"{state.game}: the public view"
         )
     if json_:
-        typer.echo(json.dumps(found.summary(), indent=2))
+        typer.echo(json.dumps({**found.summary(), **_counts(filtered)}, indent=2))
         return
     out.print(state.information(seat))
     kind = "all" if found.exact else "a sample of"
-    out.print(f"\n{kind} {found.worlds} worlds that agree with this, every history alike:\n")
+    what = "deals" if found.exact and filtered.method == "deals" else "worlds"
+    out.print(f"\n{kind} {found.worlds} {what} that agree with this, every history alike:\n")
     out.print(heat(found))
+
+
+def _counts(filtered: Any) -> dict[str, int | None]:
+    """How many histories there are, and in a card game how many deals; None where that cannot be counted."""
+    counts: dict[str, int | None] = {}
+    for name, ask in (("histories", filtered.count), ("deals", filtered.deals)):
+        try:
+            counts[name] = ask()
+        except BadInput:
+            counts[name] = None
+    return counts
+
+
+@app.command()
+def sparsity(
+    game: Game,
+    limit: Annotated[int, typer.Option(help="Worlds held at a time; with more, random games are looked at.")] = 100_000,
+    games: Annotated[int, typer.Option(help="How many random games.")] = 10,
+    seed: Seed = 0,
+    json_: Json = False,
+) -> None:
+    """Tell how many histories public states have, by the number of public observations."""
+    found = fl.public_state_sizes(game, limit, games, seed)
+    if json_:
+        typer.echo(json.dumps(found.summary(), indent=2))
+        return
+    rows = [(at, f"{at.largest:,}" if at.largest < 10**12 else f"{float(at.largest):.3g}") for at in found.sizes]
+    show(
+        [
+            {"observations": at.t, "public states": at.states, "largest": largest, "mean": f"{at.mean:,.3g}"}
+            for at, largest in rows
+        ]
+    )
+    which = "all public states" if found.exact else f"public states that {games} random games went through"
+    grow = f"until they peak, the largest look {found.growth}: about t to the power {found.degree:.2g}, "
+    grow += f"or times {found.factor:.3g} with each observation"
+    out.print(
+        f"\n{which}; " + (grow if found.growth != "early" else "the largest come too early to tell how they grow")
+    )
+    if found.uncounted:
+        out.print(f"{found.uncounted} public states have too many histories to be counted within the limit")
 
 
 @app.command()

@@ -90,6 +90,16 @@ def begin(game, world):
 
 
 @implements(CardGame)
+def hides_only_cards(game):
+    return True
+
+
+@implements(CardGame)
+def playable_by_pairs(game):
+    return True
+
+
+@implements(CardGame)
 def step(game, world, action):
     if get(world, PHASE) == PLAY:
         tricks.play_card(game, world, action)

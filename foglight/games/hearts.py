@@ -132,6 +132,21 @@ def playable(game, world):
 
 
 @implements(Hearts)
+def hides_only_cards(game):
+    return True
+
+
+@implements(Hearts)
+def playable_by_pairs(game):
+    return True
+
+
+@implements(Hearts)
+def opening_card(game):
+    return _TWO_OF_CLUBS
+
+
+@implements(Hearts)
 def step(game, world, action):
     if get(world, PHASE) == PLAY:
         _play(game, world, action)

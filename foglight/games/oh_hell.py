@@ -149,6 +149,16 @@ def begin(game, world):
 
 
 @implements(OhHell)
+def hides_only_cards(game):
+    return True
+
+
+@implements(OhHell)
+def playable_by_pairs(game):
+    return True
+
+
+@implements(OhHell)
 def step(game, world, action):
     if get(world, PHASE) == PLAY:
         tricks.play_card(game, world, action)

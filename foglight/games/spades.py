@@ -111,6 +111,16 @@ def playable(game, world):
 
 
 @implements(Spades)
+def hides_only_cards(game):
+    return True
+
+
+@implements(Spades)
+def playable_by_pairs(game):
+    return True
+
+
+@implements(Spades)
 def step(game, world, action):
     if get(world, PHASE) == PLAY:
         _play(game, world, action)

@@ -1,21 +1,26 @@
 """What a searching seat holds possible, whatever the game: the worlds in which it is its turn.
 
-Trick-taking games give independent exact samples whenever they are asked for; all others are tracked move by move.
+Trick-taking games that promise to hide only cards give independent exact samples whenever they are asked for; all
+others are tracked move by move. Where such a promise is missing and the worlds are too many to be held, deals are
+drawn all the same, and those that the rules allow are taken: legal worlds, but perhaps not all kinds of them.
 """
 
 from typing import Any
 
 import numpy as np
 
-from foglight.cards.tricks import is_trick_taking
+from foglight.cards.tricks import hides_only_cards, is_trick_taking
 from foglight.names import BadInput
 from foglight.policies import Uniform
 from foglight.randomness import fold
-from foglight.worlds.deals import DealFilter
+from foglight.worlds.deal_story import Unfit
+from foglight.worlds.deals import DealFilter, worlds_in_layers
 from foglight.worlds.regeneration import BeliefLost
 from foglight.worlds.tracker import Tracker, Worlds
 
 _INTERPRETED_CAP = 300  # worlds that only Python can move are a thousand times slower
+_FEW = 500  # worlds below which it is better to guess by what pairs of cards say
+_HOPELESS = 1_000_000  # worlds after the deal from which on it makes no sense to track a sample of them
 
 
 class Belief:
@@ -27,32 +32,64 @@ class Belief:
         self.observations: list[int] = []
         self.lost = False
         self._tracker: Tracker | None = None
-        if not is_trick_taking(game):
-            compiled = isinstance(game, tuple)
-            self._tracker = Tracker(
-                game, seat, cap=cap if compiled else min(cap, _INTERPRETED_CAP), policy=self.policy, seed=seed
-            )
+        if not is_trick_taking(game) or not (hides_only_cards(game) or worlds_in_layers(game) > cap):
+            self._track(cap)
+
+    def _track(self, cap: int) -> None:
+        compiled = isinstance(self.game, tuple)
+        self._tracker = Tracker(
+            self.game,
+            self.seat,
+            cap=cap if compiled else min(cap, _INTERPRETED_CAP),
+            policy=self.policy,
+            seed=self.seed,
+        )
 
     def observe(self, observation: int) -> None:
         self.observations.append(observation)
         if self._tracker is not None and not self.lost:
-            try:
-                self._tracker.observe(observation)
-            except BeliefLost:
-                self.lost = True
+            self._follow(self._tracker, observation)
+
+    def _follow(self, tracker: Tracker, observation: int) -> None:
+        try:
+            tracker.observe(observation)
+        except BeliefLost:
+            self.lost = True
 
     def worlds(self) -> Worlds:
         """At most `cap` worlds; raises BeliefLost if none can be found."""
-        if self._tracker is not None:
-            if self.lost:
-                raise BeliefLost(f"seat {self.seat} has lost track of {self.game}")
-            return self._tracker.worlds()
-        filter_ = DealFilter(self.game, self.observations, self.seat, self.policy, self.seat)
+        if self._tracker is None:
+            for guess in (False, True):
+                try:
+                    return self._dealt(guess)
+                except Unfit:
+                    continue
+            self._catch_up()
+        if self._tracker is None or self.lost:
+            raise BeliefLost(f"seat {self.seat} has lost track of {self.game}")
+        return self._tracker.worlds()
+
+    def _catch_up(self) -> None:
+        """Track what deals can make nothing of, if there is any hope."""
+        if worlds_in_layers(self.game) > _HOPELESS:
+            return
+        self._track(self.cap)
+        assert self._tracker is not None
+        for observation in self.observations:
+            if not self.lost:
+                self._follow(self._tracker, observation)
+
+    def _dealt(self, guess: bool) -> Worlds:
+        """Worlds drawn from deals; with `guess` whatever the game promises."""
+        filter_ = DealFilter(self.game, self.observations, self.seat, self.policy, self.seat, guess=guess)
         seed = int(fold(self.seed, len(self.observations))) >> 1
+        n = filter_.affordable(self.cap)
+        if n < (1 if guess else min(self.cap, _FEW)):
+            raise Unfit(f"too few deals agree with all rules of {self.game}")
         if self.policy is None:
-            rows = filter_.sample_worlds(self.cap, seed)
+            rows = filter_.sample_worlds(n, seed)
             return Worlds(rows, np.full(len(rows), 1.0 / len(rows)), False)
-        rows, weights = filter_.weighted_worlds(self.cap, seed)
+        rows, weights = filter_.weighted_worlds(n, seed)
         if not weights.any():
             raise BadInput(f"random play never leads to what seat {self.seat} has seen")
         return Worlds(rows, weights / weights.sum(), False)

@@ -104,15 +104,55 @@ class DealCount:
 
     def construct(self, rng: np.random.Generator) -> np.ndarray | None:
         """Some deal, or None; random, but not uniformly."""
+        deals = self.constructs(1, rng)
+        return None if deals is None else deals[0]
+
+    def constructs(self, n: int, rng: np.random.Generator) -> np.ndarray | None:
+        """n such deals, int64[n, F], in which each row has as many cards of each column; None if there is no deal."""
         lengths = self.flow()
-        if lengths is None:
-            return None
+        return None if lengths is None else np.stack([self._with(lengths, rng) for _ in range(n)])
+
+    def _with(self, lengths: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         rows: list[list[int]] = [[] for _ in self.needs]
         for j, (_, members) in enumerate(self.columns):
             shuffled = iter(rng.permutation(members).tolist())
             for row, n in zip(rows, lengths[:, j].tolist(), strict=True):
                 row.extend(next(shuffled) for _ in range(n))
         return np.array([card for row in rows for card in rng.permutation(row).tolist()], np.int64)
+
+    @cached_property
+    def unordered(self) -> int:
+        """How many ways there are to give each row its cards, in no order."""
+        return self.ordered // math.prod(math.factorial(need) for need in self.needs[:-1])
+
+    def odds(self) -> dict[int, list[float]]:
+        """By card, how likely it is in each row, all deals alike. There must be one.
+
+        A card of a column is in a row as often as the rest of the cards can be dealt to the rest of the places. The
+        cards of a column are alike, and so are rows of a class that need as many.
+        """
+        found: dict[int, list[float]] = {}
+        for mask, members in self.columns:
+            by_need: dict[tuple[int, int, bool], float] = {}
+            row_class = {row: i for i, (_, rows) in enumerate(self.classes) for row in rows}
+            shares = [0.0] * len(self.needs)
+            if mask.bit_count() == 1:
+                shares[mask.bit_length() - 1] = 1.0
+            for row in range(len(self.needs)):
+                if mask.bit_count() > 1 and mask >> row & 1:
+                    alike = (row_class[row], self.needs[row], row + 1 == len(self.needs))
+                    if alike not in by_need:
+                        by_need[alike] = self._with_card_in(members[0], row) / self.ordered
+                    shares[row] = by_need[alike]
+            found |= dict.fromkeys(members, shares)
+        return found
+
+    def _with_card_in(self, card: int, row: int) -> int:
+        """How many deals, by position, have this card in this row."""
+        rest = [(c, mask) for c, mask in zip(self.cards, self.owners, strict=True) if c != card]
+        needs = [need - (r == row) for r, need in enumerate(self.needs)]
+        places = self.needs[row] if row + 1 < len(self.needs) else 1
+        return places * DealCount([c for c, _ in rest], [mask for _, mask in rest], needs).ordered
 
     def draw(self, n: int, random: np.ndarray) -> np.ndarray:
         """n independent uniform deals, int64[n, F]. There must be one."""

@@ -19,60 +19,91 @@ from foglight.names import BadInput
 from foglight.rules import begin, new_worlds, num_players
 from foglight.worlds.deal_count import HIDDEN, DealCount
 from foglight.worlds.deal_replay import Layout, draw_patterns
-from foglight.worlds.deal_story import Story
+from foglight.worlds.deal_story import ASIDE, Story
 
 
 class Puzzle:
-    """Which cards are where: those that the story leaves open, and how a deal of them becomes a history."""
+    """Which cards are where: those that the story leaves open, and how a deal of them becomes a history.
 
-    def __init__(self, game: Any, story: Story, viewer: int) -> None:
+    The rows of its deals are the hands, one by one, as they are in play, or now while it has not begun; then, where
+    there are such, what the viewer was passed, and the cards laid aside, by chance or by seats; last the cards that
+    nobody has touched.
+    """
+
+    def __init__(self, game: Any, story: Story, viewer: int, sure: dict[int, int] | None = None) -> None:
+        """`sure` says of some cards whose they are, beyond what the story says."""
         self.story, seats = story, num_players(game)
+        self.seats = seats
         start = new_worlds(game, 1)[0]
         begin(game, start)
-        dealt = [[(time, card) for time, s, card in story.dealt if s == seat] for seat in range(seats)]
-        passed = [[(time, card) for time, s, card in story.passed if s == seat] for seat in range(seats)]
+        givers = seats + any(to == seats for _, to, _ in story.dealt)
+        dealt = [[(time, card) for time, to, card in story.dealt if to == seat] for seat in range(givers)]
+        passed = [
+            [
+                (time, card, offset, where)
+                for (time, giver, card, offset), where in zip(story.passed, story.went, strict=True)
+                if giver == seat
+            ]
+            for seat in range(givers)
+        ]
         most, most_passed = max(map(len, dealt)), max(map(len, passed))
         self.layout = Layout(
             np.array(story.actions, np.int64),
-            np.zeros((seats, most), np.int64),
-            np.zeros((seats, most_passed), np.int64),
+            np.zeros((givers, most), np.int64),
+            np.zeros((givers, most_passed), np.int64),
+            np.zeros((givers, most_passed), np.int64),
             np.array([len(cards) for cards in dealt], np.int64),
             np.array([len(cards) for cards in passed], np.int64),
-            np.array([seat != viewer and len(passed[seat]) > 0 for seat in range(seats)], np.int64),
-            np.tile(np.arange(most), (seats, 1)),
-            np.zeros((seats, most), np.int64),
+            np.zeros(givers, np.int64),
+            np.tile(np.arange(most), (givers, 1)),
+            np.zeros((givers, most), np.int64),
         )
-        free: list[list[tuple[int, int]]] = [[] for _ in range(seats + 1)]  # by row: seat and place
-        known = set[int]()
-        for seat in range(seats):
+        # a viewer that has seen its own cards at once knows which of its hand were passed to it, but not their places
+        got = (
+            seats if story.received and any(to == viewer and card == HIDDEN for _, to, card in story.dealt) else viewer
+        )
+        self.where = [*range(seats), *([viewer] if got == seats else [])]  # by row: a seat, or their number for nobody
+        aside = len(self.where)
+        self.where += [seats] * (1 + (ASIDE in story.went or givers > seats))
+        free: list[list[tuple[int, int]]] = [[] for _ in self.where]  # by row: seat and place
+        self.known: dict[int, int] = {}  # by card, the seat whose hand it is in, or their number
+        for seat in range(givers):
             self.layout.deal_times[seat, : len(dealt[seat])] = [time for time, _ in dealt[seat]]
-            self.layout.pass_times[seat, : len(passed[seat])] = [time for time, _ in passed[seat]]
+            self.layout.pass_times[seat, : len(passed[seat])] = [time for time, _, _, _ in passed[seat]]
+            self.layout.pass_offsets[seat, : len(passed[seat])] = [offset for _, _, offset, _ in passed[seat]]
             own, kept = [card for _, card in dealt[seat]], len(dealt[seat]) - len(passed[seat])
-            if seat == viewer and HIDDEN not in own:
-                given = [own.index(card) for _, card in passed[seat]]
-                self.layout.pattern[seat, : len(own)] = [i for i in range(len(own)) if i not in given] + given
+            given = [card for _, card, _, _ in passed[seat]]
+            if HIDDEN not in own + given:
+                places = [own.index(card) for card in given]
+                self.layout.pattern[seat, : len(own)] = [i for i in range(len(own)) if i not in places] + places
                 own = [own[i] for i in self.layout.pattern[seat, : len(own)]]
+            else:
+                self.layout.free_passes[seat] = len(given) > 0
             for place, card in enumerate(own):
+                row = seat if seat < seats else aside
                 if place >= kept:
-                    card = max(card, story.pinned.get((seat, place - kept), HIDDEN))
+                    card = max(card, given[place - kept], story.pinned.get((seat, place - kept), HIDDEN))
+                    to = passed[seat][place - kept][3]
+                    row = aside if to == ASIDE else got if to == viewer else to
                 if card == HIDDEN:
-                    free[story.receiver.get(seat, seat) if place >= kept else seat].append((seat, place))
+                    free[row].append((seat, place))
                 else:
                     self.layout.sources[seat, place] = -1 - card
-                    known.add(card)
+                    self.known[card] = self.where[row]
         for position, (seat, place) in enumerate(pair for row in free for pair in row):
             self.layout.sources[seat, place] = position
         whole = int(pack(game, start)) & ~story.open_cards
-        cards = [card for card in range(64) if whole >> card & 1 and card not in known]
+        cards = [card for card in range(64) if whole >> card & 1 and card not in self.known]
         needs = [len(row) for row in free]
         needs[-1] = len(cards) - sum(needs)
-        held = [card for card in cards if story.own >> card & 1] + story.received
-        sure = dict.fromkeys(held, viewer) | {card: seat for seat, card in story.plays}
+        owner = (sure or {}) | {card: seat for seat, card in story.plays}
+        owner |= dict.fromkeys([card for card in cards if story.own >> card & 1], viewer)
+        owner |= dict.fromkeys(story.received, got)
         owners = [
             sum(
                 1 << row
-                for row in range(seats + 1)
-                if sure.get(card, row) == row and not story.denied.get(row, 0) >> card & 1
+                for row, seat in enumerate(self.where)
+                if owner.get(card, row) == row and not story.denied.get(seat, 0) >> card & 1
             )
             for card in cards
         ]
@@ -105,6 +136,24 @@ class Puzzle:
         """How many ways there are to pass, by places."""
         shape = zip(self.layout.dealt.tolist(), self.layout.passes.tolist(), self.layout.free_passes, strict=True)
         return math.prod(math.perm(n, k) for n, k, free in shape if free)
+
+    @cached_property
+    def hands(self) -> DealCount:
+        """The same puzzle for somebody who cares for the hands alone: one row for each, and one for all the rest."""
+        owners = [
+            sum({1 << seat for row, seat in enumerate(self.where) if mask >> row & 1}) for mask in self.deals.owners
+        ]
+        needs = [0] * (self.seats + 1)
+        for seat, need in zip(self.where, self.deals.needs, strict=True):
+            needs[seat] += need
+        return DealCount(self.deals.cards, owners, needs)
+
+    @property
+    def lie(self) -> tuple:
+        """What decides which hands are possible: first how large they are; then what is known, and who may own what."""
+        known = tuple(sorted(self.known.items()))
+        sizes = [need + sum(at == seat for _, at in known) for seat, need in enumerate(self.hands.needs[:-1])]
+        return tuple(sizes), known, tuple(self.hands.cards), tuple(self.hands.owners)
 
     @property
     def total(self) -> int:

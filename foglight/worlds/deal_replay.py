@@ -27,11 +27,15 @@ ILLEGAL = -1.0  # instead of a probability: the rules or the observations forbid
 
 
 class Layout(NamedTuple):
-    """Where the cards of a deal go in a history. Places of a seat: first the cards it keeps, then those it passes."""
+    """Where the cards of a deal go in a history. Places of a seat: first the cards it keeps, then those it passes.
+
+    A last seat more, where there is one, is nobody: it is dealt the cards that chance lays aside.
+    """
 
     actions: np.ndarray  # int64[T]: the history, HIDDEN where a card is not known
     deal_times: np.ndarray  # int64[seats, most]: when each of a seat's cards is dealt
     pass_times: np.ndarray  # int64[seats, most passed]: when it passes each
+    pass_offsets: np.ndarray  # int64[seats, most passed]: that action less the card
     dealt: np.ndarray  # int64[seats]: how many cards it is dealt
     passes: np.ndarray  # int64[seats]: how many it has passed
     free_passes: np.ndarray  # int64[seats]: 1 if which ones it passes is not known
@@ -50,7 +54,7 @@ def write_history(layout, deal, pattern, history):
             card = deal[source] if source >= 0 else -1 - source
             history[layout.deal_times[seat, pattern[seat, place]]] = card
             if place >= kept:
-                history[layout.pass_times[seat, place - kept]] = card
+                history[layout.pass_times[seat, place - kept]] = card + layout.pass_offsets[seat, place - kept]
 
 
 @jitable

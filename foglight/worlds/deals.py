@@ -1,15 +1,25 @@
 """Beliefs of trick-taking games: the histories that lead to what a viewer observed [Solinas2023, Section 5].
 
-All that is hidden in these games are cards: who was dealt which, in which order, and which of them were passed on. So a
-history is known up to a deal, and the deals are what `deal_count` counts and draws: each unseen card has a set of rows
-that may own it, a row being a seat's hand as it is in play, or the cards that nobody was dealt.
+All that is hidden in these games are cards: who was dealt which, in which order, and which of them were passed on or
+laid aside. So a history is known up to a deal, and the deals are what `deal_count` counts and draws: each unseen card
+has a set of rows that may own it, a row being a seat's hand as it is in play, or cards that are in nobody's hand.
 
-Who may own a card is read from the observations (`deal_story`). Every history is replayed by the rules before it is
-handed out, so that a game for which that did not suffice would cost rejected deals, and never give a wrong one.
+Who may own a card is read from the observations (`deal_story`). Whether that is right is a matter of the rules, which
+no number of trials can prove. So it is taken from the game's promises (`foglight.cards.tricks`):
+
+    promised                               count                       sample                      no history found
+    hides_only_cards, playable_by_pairs    from the table              every deal is a history     there is none
+    hides_only_cards                       by listing, up to `limit`   by rejection                there is none
+    nothing                                refused                     by rejection, not `exact`   refused
+
+Without `playable_by_pairs` play excludes no card beforehand, so that no history is missed. Every history is replayed by
+the rules before it is handed out, and a few are when a filter is made and when it counts; if one is refused that a
+promise allows, `Unfit` says so.
 """
 
 import bisect
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from random import Random
@@ -17,26 +27,33 @@ from typing import Any
 
 import numpy as np
 
+from foglight.bits import get
 from foglight.cards import tricks
+from foglight.cards.tricks import NONE, hand_words, hides_only_cards, opening_card, playable_by_pairs
 from foglight.compile import kernel
 from foglight.games import load_game
 from foglight.names import BadInput
-from foglight.policies import Uniform
+from foglight.policies import Biased, Uniform
 from foglight.randomness import generator
-from foglight.rules import PUBLIC, new_worlds, num_players, num_words, player
-from foglight.state import State
+from foglight.rules import CHANCE, PUBLIC, contents, new_worlds, num_players, num_words, places, player
+from foglight.state import State, new_state
 from foglight.worlds.chains import Chain, settle
 from foglight.worlds.deal_puzzle import Puzzle
-from foglight.worlds.deal_replay import ILLEGAL, replay_deals
-from foglight.worlds.deal_story import read
+from foglight.worlds.deal_replay import ILLEGAL, draw_patterns, replay_deals
+from foglight.worlds.deal_story import Story, Unfit, read
 from foglight.worlds.deal_worlds import DealWorlds, deal_worlds
 from foglight.worlds.diagnostics import of_chains, of_weights
+from foglight.worlds.marginals import Marginals, by_cards
 from foglight.worlds.ring_swap import Matrices, matrices
 
 _STARTS = 256  # uniform deals, of which a chain starts at the first that the policy may reach
 _RESAMPLED = 16  # uniform histories drawn for each one kept, where no chain can be had
-_TRIED = 64  # uniform deals that show whether hidden cards decide who moves
-_PATIENCE = 1000  # draws for each history wanted, after which sampling gives up
+_TRIED = 64  # uniform deals that show whether worlds can be dealt anew
+_CHECKED = 8  # deals that are replayed to see whether a promise holds
+_SEARCHED = 1024  # uniform deals that are replayed to find one history, where not every deal is one
+_GUESSES = 16  # random stories of a game without promises, until one has a history
+_LISTED = 50_000  # histories that are listed for a belief, rather than drawn
+_PATIENCE = 1000  # draws for each history found, after which sampling gives up
 _FEW_CELLS = 15  # cells of a suit-length matrix up to which RingSwap is worth its neighbours
 _FULL_SUPPORT = "give a policy that may play every action"
 
@@ -45,13 +62,21 @@ class DealFilter:
     """The histories of a trick-taking game in which `viewer` observed exactly this.
 
     A history is the whole sequence of actions, the order of dealing and the cards passed included. Without a policy all
-    of them weigh the same; with one, each weighs what the policy makes of it. `count` is exact by dynamic programming
-    wherever the pairs of cards explained above say all, as they do in every game here. With a `mover`, only histories
-    count after which it is that seat's turn.
+    of them weigh the same; with one, each weighs what the policy makes of it. With a `mover`, only histories count
+    after which it is that seat's turn. `limit` bounds the histories that are gone through where counting needs that.
+    With `guess` the game is treated as if it promised nothing: play excludes cards by pairs all the same, so that
+    legal histories are found fast, but perhaps not all.
     """
 
     def __init__(
-        self, game: Any, observations: Sequence[int], viewer: int, policy: Any = None, mover: int | None = None
+        self,
+        game: Any,
+        observations: Sequence[int],
+        viewer: int,
+        policy: Any = None,
+        mover: int | None = None,
+        limit: int = 1_000_000,
+        guess: bool = False,
     ) -> None:
         self.game = load_game(game)
         if not tricks.is_trick_taking(self.game):
@@ -60,32 +85,86 @@ class DealFilter:
             raise BadInput(
                 f"there is no viewer {viewer}; give a seat from 0 to {num_players(self.game) - 1}, or PUBLIC"
             )
-        self.viewer, self.policy, self.mover = viewer, policy, mover
+        self.viewer, self.policy, self.mover, self.limit = viewer, policy, mover, limit
         self.observed = np.array(observations, np.int64)
+        self.complete = not guess and bool(hides_only_cards(self.game))  # whether no history is missed
+        self.by_pairs = self.complete and bool(playable_by_pairs(self.game))  # and no deal is too much
         self._diagnostics: dict[str, Any] = {}
         self._trace: np.ndarray | None = None  # of the last sample: float64[chains, draws, statistics]
 
     @cached_property
     def _puzzles(self) -> list[Puzzle]:
-        """One for each possible length of the history; those that no deal solves are left out."""
+        """One for each possible course of what is not a hidden card; those that no deal solves are left out."""
+        if self.complete:
+            return self._found(None)
+        for guess in range(_GUESSES):
+            if found := self._found(guess):
+                return found
+        raise Unfit(f"no history was found, but there may be some: {self._no_promise}")
+
+    def _found(self, guess: int | None) -> list[Puzzle]:
         found = []
-        for story in read(self.game, self.observed.tolist(), self.viewer):
-            puzzle = Puzzle(self.game, story, self.viewer)
-            deal = puzzle.deals.construct(np.random.default_rng(0))
-            if deal is not None:
-                good = self._replayed(puzzle, deal[None], puzzle.layout.pattern[None])[1] >= 0.0
-                if good.all() or self._allowed(puzzle).any():
-                    found.append(puzzle)
+        for story in read(self.game, self.observed.tolist(), self.viewer, guess):
+            if self.complete and not self.by_pairs:
+                story.denied = {}
+            puzzle = Puzzle(self.game, story, self.viewer, self._opener(story))
+            if self._is_possible(puzzle):
+                found.append(puzzle)
         return found
 
-    def _allowed(self, puzzle: Puzzle) -> np.ndarray:
-        """Which of a few random deals the rules allow, bool[n]: all or none, unless hidden cards decide who moves."""
-        if self.mover is None:
-            return np.ones(0, bool)
-        return self._replayed(puzzle, *puzzle.draw(_TRIED, generator(0)))[1] >= 0.0
+    @property
+    def _no_promise(self) -> str:
+        return (
+            f"{self.game} does not promise that it hides only cards (foglight.cards.tricks.hides_only_cards); "
+            "use method='layers'"
+        )
+
+    def _opener(self, story: Story) -> dict[int, int]:
+        """Whose the opening card is, if the mover that is asked for is the one to lead it."""
+        card = int(opening_card(self.game))
+        return {card: self.mover} if story.opening and card != NONE and self.mover is not None else {}
+
+    def _is_possible(self, puzzle: Puzzle) -> bool:
+        """Whether a puzzle has a history: one maximum flow and a few replays where pairs say all, else a search."""
+        deals = puzzle.deals.constructs(_CHECKED, np.random.default_rng(0))
+        if deals is None:
+            return False
+        patterns = np.empty((_CHECKED, *puzzle.layout.pattern.shape), np.int64)
+        draw_patterns(puzzle.layout, generator(0), patterns)
+        good = self._replayed(puzzle, deals, patterns)[1] >= 0.0
+        if self.by_pairs and good.any() and not good.all():
+            raise Unfit(self._broken)
+        if self.by_pairs and self._has_full_support:
+            return bool(good.all())
+        _, weights, worlds = self._replayed(puzzle, *puzzle.draw(_SEARCHED, generator(0)), any_mover=True)
+        at_turn = self._at_turn(worlds)
+        if (weights[at_turn] > 0.0).any():
+            return True
+        if not self.complete or (weights[~at_turn] >= 0.0).any():  # by the promise, it is the same seat's turn in all
+            return False
+        if puzzle.total > self.limit:
+            raise Unfit(
+                f"{_SEARCHED} deals agree with what was seen, but none with all rules and the policy; whether any of "
+                f"{puzzle.total} does would take more than {self.limit} trials"
+            )
+        return any((self._replayed(puzzle, *block)[1] > 0.0).any() for block in puzzle.all_deals(1 << 14))
+
+    @property
+    def _broken(self) -> str:
+        return (
+            f"{self.game} promises that cards are all it hides and that pairs of them say what may be played, but its "
+            "rules refuse a deal that agrees with all that was seen; take the promise back, or use method='layers'"
+        )
+
+    @property
+    def _has_full_support(self) -> bool:
+        """Whether every history is possible under the policy, as far as the policy's class tells."""
+        if isinstance(self.policy, Biased):
+            return 0.0 < self.policy.bias < 1.0
+        return self.policy is None or isinstance(self.policy, Uniform)
 
     def _replayed(
-        self, puzzle: Puzzle, deals: np.ndarray, patterns: np.ndarray
+        self, puzzle: Puzzle, deals: np.ndarray, patterns: np.ndarray, any_mover: bool = False
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Histories, their probabilities (negative if the rules forbid one), and their last worlds."""
         histories = np.empty((len(deals), len(puzzle.layout.actions)), np.int64)
@@ -94,9 +173,15 @@ class DealFilter:
         replay_deals(
             self.game, policy, puzzle.layout, deals, patterns, self.viewer, self.observed, histories, weights, worlds
         )
-        if self.mover is not None:
-            weights[_movers(self.game, worlds, np.empty(len(worlds), np.int64)) != self.mover] = ILLEGAL
+        if not any_mover:
+            weights[~self._at_turn(worlds)] = ILLEGAL
         return histories, weights, worlds
+
+    def _at_turn(self, worlds: np.ndarray) -> np.ndarray:
+        """In which of these worlds it is the mover's turn, if one is asked for: bool[n]."""
+        if self.mover is None:
+            return np.ones(len(worlds), bool)
+        return _movers(self.game, worlds, np.empty(len(worlds), np.int64)) == self.mover
 
     def exists(self) -> bool:
         """Whether there is such a history: one maximum flow, and one replay."""
@@ -120,9 +205,41 @@ class DealFilter:
 
     def count(self) -> int:
         """How many such histories there are, exactly."""
-        if not all(self._allowed(puzzle).all() for puzzle in self._puzzles):
-            raise BadInput("hidden cards decide who moves here; count without a mover, or sample")
-        return sum(puzzle.total for puzzle in self._puzzles)
+        if self.by_pairs and self._has_full_support:
+            for puzzle in self._puzzles:
+                if (self._replayed(puzzle, *puzzle.draw(_CHECKED, generator(0)))[1] < 0.0).any():
+                    raise Unfit(self._broken)
+            return sum(puzzle.total for puzzle in self._puzzles)
+        self._within_limit("counted")
+        return sum(int((weights > 0.0).sum()) for _, weights, _ in self._listed(1 << 14))
+
+    def _within_limit(self, what: str) -> None:
+        """Refuse to list what is not all, or too much."""
+        if not self.complete:
+            raise Unfit(f"histories cannot be {what} from deals: {self._no_promise}")
+        total = sum(puzzle.total for puzzle in self._puzzles)
+        if total > self.limit:
+            why = (
+                "pairs of cards do not say what may be played" if not self.by_pairs else "the policy may rule some out"
+            )
+            raise Unfit(
+                f"histories are {what} one by one here, because {why}, and up to {total} would have to be gone "
+                f"through, more than {self.limit}; raise the limit, or sample"
+            )
+
+    def deals(self) -> int:
+        """In how many ways the cards may lie: who holds, or has played, which; however they were dealt and passed."""
+        if self.by_pairs and self._has_full_support:
+            lies: dict[tuple, int] = {}
+            for puzzle in self._puzzles:
+                lies.setdefault(puzzle.lie, puzzle.hands.unordered)
+            sizes = [lie[0] for lie in lies]
+            if len(set(sizes)) == len(sizes):  # hands of other sizes are other hands
+                return sum(lies.values())
+        self._within_limit("told apart")
+        held = slice(hand_words(self.game).start, 2 * hand_words(self.game).stop - hand_words(self.game).start)
+        seen = [np.unique(worlds[weights > 0.0, held], axis=0) for _, weights, worlds in self._listed(1 << 14)]
+        return len(np.unique(np.concatenate(seen), axis=0)) if seen else 0
 
     def enumerate(self) -> Iterator[tuple[State, float]]:
         """Every such history with its weight."""
@@ -133,10 +250,15 @@ class DealFilter:
     def batches(self, size: int = 1 << 14) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """The same as arrays: histories int64[n, T], weights float64[n], last worlds uint64[n, W]."""
         self._need_one()
+        if not self.complete:
+            raise Unfit(f"histories cannot be listed from deals: {self._no_promise}")
+        yield from self._listed(size)
+
+    def _listed(self, size: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         for puzzle in self._puzzles:
             for deals, patterns in puzzle.all_deals(size):
                 histories, weights, worlds = self._replayed(puzzle, deals, patterns)
-                good = weights >= 0.0
+                good = weights > 0.0
                 weights = np.ones(len(weights)) if self.policy is None else weights * puzzle.story.chance
                 yield histories[good], weights[good], worlds[good]
 
@@ -190,6 +312,18 @@ class DealFilter:
         self._diagnostics |= {"method": "importance resampling", "exact": False, "effective": effective}
         return [histories[i] for i in kept], worlds[kept]
 
+    def affordable(self, n: int, draws: int = 50_000) -> int:
+        """How many of n histories about that many deals give, judged by the share of a few that the rules allow."""
+        self._need_one()
+        if self.by_pairs:
+            return n
+        totals = [puzzle.total for puzzle in self._puzzles]
+        shares = [
+            (self._replayed(puzzle, *puzzle.draw(_SEARCHED, generator(1)))[1] >= 0.0).mean() for puzzle in self._puzzles
+        ]
+        share = sum(share * (total / sum(totals)) for share, total in zip(shares, totals, strict=True))
+        return min(n, int(draws * share))
+
     def sample_worlds(self, n: int, seed: int = 0) -> np.ndarray:
         """n independent last worlds of uniform histories, uint64[n, W]: all that a search needs, and much faster."""
         self._need_one()
@@ -206,7 +340,7 @@ class DealFilter:
         deals, patterns = puzzle.draw(_TRIED, generator(0))
         histories, weights, worlds = self._replayed(puzzle, deals, patterns)
         found = deal_worlds(self.game, self.viewer, histories[0], worlds[0], puzzle.deals)
-        if found is None or (weights < 0.0).any():
+        if found is None or (weights < 0.0).any() or puzzle.layout.passes.any():
             return None
         begins = [0, *itertools.accumulate(puzzle.deals.needs)]
         return found if found.same(deals, begins, worlds) else None
@@ -224,6 +358,34 @@ class DealFilter:
         if self.policy is not None:
             self._diagnostics |= {"method": "importance", "exact": False, "effective": of_weights(weights)}
         return [_state(self.game, history) for history in histories], weights
+
+    def marginals(self, most: int, seed: int = 0) -> Marginals:
+        """Where each card is, how likely: by counting at any size, by listing a few histories, or from `most` draws."""
+        self._need_one()
+        total = sum(puzzle.total for puzzle in self._puzzles)
+        if self.policy is None and self.by_pairs:
+            sums = np.zeros((64, num_players(self.game) + 1))
+            for puzzle in self._puzzles:
+                sums += self._counted(puzzle) * (puzzle.total / total)
+            played_ = sum(1 << card for _, card in self._puzzles[0].story.plays)
+            return by_cards(self.game, sums, played_, self.deals(), exact=True)
+        if self.complete and total <= max(most, _LISTED):
+            parts = [(weights, worlds) for _, weights, worlds in self._listed(1 << 14)]
+            weights, worlds = np.concatenate([w for w, _ in parts]), np.concatenate([w for _, w in parts])
+            exact = True
+        else:
+            _, worlds = self.sample_arrays(most, seed)
+            weights, exact = np.ones(most), False
+        return card_marginals(self.game, worlds, weights, exact)
+
+    def _counted(self, puzzle: Puzzle) -> np.ndarray:
+        """How likely each card is in each seat's hand, or in nobody's, float64[64, seats + 1]; those played are too."""
+        sums = np.zeros((64, num_players(self.game) + 1))
+        sums[:, -1] = 1.0
+        odds = {card: [float(at == seat) for seat in range(sums.shape[1])] for card, at in puzzle.known.items()}
+        for card, shares in (odds | puzzle.hands.odds()).items():
+            sums[card] = shares
+        return sums
 
     def diagnostics(self) -> dict[str, Any]:
         """How the last sample came about, and how many independent draws it is worth.
@@ -264,13 +426,18 @@ class DealFilter:
                     histories[places[i]] = found[i]
                 rejected.append(places[odds < 0.0])
             drawn += len(missing)
-            missing = np.concatenate(rejected)  # the rules forbid these: draw again, their length included
-            if drawn > _PATIENCE * n and len(missing) == n:
-                raise BadInput(f"{drawn} deals agree with the voids shown, but none with all rules of {self.game}")
+            missing = np.concatenate(rejected)  # the rules forbid these: draw again, their course included
+            if self.by_pairs and len(missing):
+                raise Unfit(self._broken)
+            if len(missing) and drawn > _PATIENCE * (n - len(missing) + 1) + _SEARCHED:
+                raise Unfit(
+                    f"of {drawn} deals that agree with what was seen, only {n - len(missing)} agree with all rules of "
+                    f"{self.game}; that is too few to draw {n} histories"
+                )
         self._trace = None
         self._diagnostics = {
             "method": "uniform",
-            "exact": True,
+            "exact": self.complete,
             "acceptance": n / drawn if drawn else 1.0,
             "transitions": 0,
             "burn_in": 0,
@@ -280,7 +447,7 @@ class DealFilter:
 
     @cached_property
     def _is_one_chain(self) -> bool:
-        return len(self._puzzles) == 1 and bool(self._allowed(self._puzzles[0]).all())
+        return len(self._puzzles) == 1 and self.by_pairs
 
     def chain(self, seed: int = 0, swaps: bool = False) -> Chain:
         """The Gibbs sampler, at a uniform history [Solinas2023, Section 5.4]; the policy needs full support."""
@@ -297,7 +464,7 @@ class DealFilter:
     def _matrices(self) -> Matrices:
         self._need_one()
         if not self._is_one_chain:
-            raise BadInput("a chain needs histories of one length, and a mover that no hidden card decides")
+            raise BadInput("a chain needs histories of one length, in a game that promises `playable_by_pairs`")
         return matrices(self._puzzles[0].deals, self._puzzles[0].suits)
 
     def _chain(self, known: Matrices, swaps: bool, seed: int) -> Chain:
@@ -337,6 +504,44 @@ class DealFilter:
             "thinning": thin,
         }
         return list(histories), worlds
+
+
+def has_usual_places(game: Any) -> bool:
+    """Whether a game's places and contents are those of all trick-taking games."""
+    if not tricks.is_trick_taking(game):
+        return False
+    rules = ((places, tricks.places), (contents, tricks.contents))
+    return all(rule.rule.implementation(type(game)) is usual for rule, usual in rules)  # type: ignore[attr-defined]
+
+
+def card_marginals(game: Any, worlds: np.ndarray, weights: np.ndarray, exact: bool) -> Marginals:
+    """Where each card is in weighted worlds of a trick-taking game, in which the same cards have been played."""
+    hands = worlds[:, hand_words(game)]  # uint64[n, seats]
+    sums = np.zeros((64, hands.shape[1] + 1))
+    for card in range(64):
+        sums[card, :-1] = weights / weights.sum() @ (hands >> np.uint64(card) & np.uint64(1))
+    rest = 1.0 - sums[:, :-1].sum(1)
+    sums[:, -1] = np.where(rest > 1e-9, rest, 0.0)  # sums are rounded
+    gone = sum(int(tricks.played(game, worlds[0], seat)) for seat in range(hands.shape[1]))
+    return by_cards(game, sums, gone, len(worlds), exact)
+
+
+def worlds_in_layers(game: Any) -> float:
+    """A guess of how many worlds of a trick-taking game differ when all is dealt, from one random game."""
+    state, random, log = new_state(game), Random(0), 0.0
+    sizes = [0] * num_players(game)
+    while state.actions() and get(state.world, tricks.PHASE) < tricks.PLAY:
+        before, public = state.world[hand_words(game)], len(state.observations(PUBLIC))
+        many, chance_moves = len(state.actions()), state.player == CHANCE
+        at_once = int(tricks.hand_size(game, state.world)) > 0
+        state.play(random.choice(state.actions()))
+        if len(state.observations(PUBLIC)) == public:
+            log += math.log(many)
+        if chance_moves and at_once:  # a hand that is seen at once has no order
+            for seat in np.flatnonzero(state.world[hand_words(game)] != before).tolist():
+                sizes[seat] += 1
+                log -= math.log(sizes[seat])
+    return math.exp(min(log, 700.0))
 
 
 def _state(game: Any, history: np.ndarray) -> State:

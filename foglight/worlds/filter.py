@@ -16,17 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from foglight.cards.tricks import is_trick_taking
+from foglight.cards.tricks import hand_words, is_trick_taking
 from foglight.games import load_game
 from foglight.names import BadInput, unknown
-from foglight.rules import PUBLIC, formula, num_players
+from foglight.policies import weigh
+from foglight.rules import CHANCE, PUBLIC, formula, num_players
 from foglight.state import State, replay
-from foglight.worlds.deals import DealFilter
+from foglight.worlds.deal_story import Unfit
+from foglight.worlds.deals import DealFilter, card_marginals, has_usual_places, worlds_in_layers
 from foglight.worlds.layers import Layers
 from foglight.worlds.marginals import Marginals, marginals
 from foglight.worlds.sat import Sat
 
 METHODS = ("auto", "layers", "deals", "sat")
+_WORKERS = {"layers": Layers, "deals": DealFilter, "sat": Sat}
 
 
 class HistoryFilter:
@@ -51,23 +54,45 @@ class HistoryFilter:
             raise BadInput(
                 f"there is no viewer {viewer}; give a seat from 0 to {num_players(self.game) - 1}, or PUBLIC"
             )
-        self.method = self._chosen(method, policy, mover)
+        self._policy, self._mover = policy, mover
         self._worker: Any
-        if self.method == "sat":
-            self._worker = Sat(self.game, self.observations, viewer, policy, limit)
-        elif self.method == "deals":
-            self._worker = DealFilter(self.game, self.observations, viewer, policy, mover)
+        if method == "auto" and is_trick_taking(self.game):
+            self._worker = self._deals_or_layers()
         else:
-            self._worker = Layers(self.game, self.observations, viewer, policy, limit, mover)
+            self._worker = self._made(self._chosen() if method == "auto" else method)
+        self.method = next(name for name, made in _WORKERS.items() if isinstance(self._worker, made))
 
-    def _chosen(self, method: str, policy: Any, mover: int | None) -> str:
-        if method != "auto":
-            return method
-        if is_trick_taking(self.game):
-            return "deals"
-        if mover is not None or policy is not None or importlib.util.find_spec("pysat") is None:
+    def _made(self, method: str) -> Any:
+        asked = (self.game, self.observations, self.viewer, self._policy)
+        if method == "sat":
+            return Sat(*asked, self._limit)
+        if method == "deals":
+            return DealFilter(*asked, self._mover, self._limit)
+        return Layers(*asked, self._limit, self._mover)
+
+    def _chosen(self) -> str:
+        if self._mover is not None or self._policy is not None or importlib.util.find_spec("pysat") is None:
             return "layers"
         return "layers" if formula(self.game, self.observations, self.viewer) is None else "sat"
+
+    def _deals_or_layers(self) -> Any:
+        """Deals where the game promises what they suppose, and nothing speaks against it; layers where they fit.
+
+        What is left are samples from deals, which say that they are not exact; the rest is refused with a line.
+        """
+        deals = self._made("deals")
+        if deals.complete:
+            try:
+                deals.exists()
+                return deals
+            except Unfit:
+                pass
+        if worlds_in_layers(self.game) > self._limit:
+            return deals
+        try:
+            return self._made("layers")
+        except BadInput:
+            return deals
 
     def exists(self) -> bool:
         """Whether anything could have led there."""
@@ -93,13 +118,68 @@ class HistoryFilter:
         states: list[State] = self._worker.sample(n, seed)
         return states
 
+    def contains(self, history: State | Sequence[int]) -> bool:
+        """Whether this history, a state or its actions, is one of them: by replay, however many there are.
+
+        It must be legal, show the viewer exactly the observations, be possible under the policy, and end with the
+        mover's turn, if one is asked for [Solinas2023, Lemma 1].
+
+            >>> state = fl.new_state("leduc_poker")
+            >>> for action in (0, 3, 1):
+            ...     state.play(action)
+            >>> fl.history_filter("leduc_poker", state.observations(1), viewer=1).contains(state)
+            True
+        """
+        if isinstance(history, State):
+            if history.game != self.game:
+                raise BadInput(f"the history is one of {history.game}, the filter one of {self.game}")
+            history = history.history()
+        state = State(self.game)
+        for action in history:
+            if action not in state.actions() or self._rules_out(state, int(action)):
+                return False
+            state.play(int(action))
+        at_turn = self._mover is None or state.player == self._mover
+        return at_turn and state.observations(self.viewer) == self.observations
+
+    def _rules_out(self, state: State, action: int) -> bool:
+        """Whether the policy never plays this."""
+        if self._policy is None or state.player == CHANCE:
+            return False
+        actions = state.actions()
+        odds = np.empty(len(actions))
+        weigh(self._policy, self.game, state.world, state.player, np.array(actions, np.int64), len(actions), odds)
+        return bool(odds[actions.index(action)] <= 0.0)
+
+    def deals(self) -> int:
+        """In how many ways the cards of a trick-taking game may lie, exactly: who holds, or has played, which.
+
+        Histories also differ in the order of dealing, and in what was passed to whom; to a person these are one deal.
+        """
+        if isinstance(self._worker, DealFilter):
+            return self._worker.deals()
+        if not is_trick_taking(self.game):
+            raise BadInput(f"{self.game} is not a trick-taking game; count() counts its histories")
+        words = hand_words(self.game)
+        held = slice(words.start, 2 * words.stop - words.start)
+        rows = [self._worker.layers[i].rows[world, held] for i, world in self._worker.ends]
+        return len(np.unique(np.array(rows), axis=0)) if rows else 0
+
     def belief(self, most: int = 2000, seed: int = 0) -> Marginals:
-        """What is where, how likely, at the end of these histories: exact, or from `most` draws if there are more."""
-        if isinstance(self._worker, Layers) and len(self._worker.ends) <= most:
+        """What is where, how likely, at the end of these histories: exact, or from `most` draws if there are more.
+
+        In trick-taking games without a policy it is exact at any size: by counting.
+        """
+        of_cards = has_usual_places(self.game)
+        if isinstance(self._worker, Layers) and (of_cards or len(self._worker.ends) <= most):
             self._worker._require()
             ends = [(self._worker.layers[i], world) for i, world in self._worker.ends]
             worlds, weights = [layer.rows[w] for layer, w in ends], [float(layer.weights[w]) for layer, w in ends]
+            if of_cards:
+                return card_marginals(self.game, np.array(worlds), np.array(weights), exact=True)
             return marginals(self.game, worlds, weights, exact=True)
+        if isinstance(self._worker, DealFilter) and of_cards:
+            return self._worker.marginals(most, seed)
         worlds = [state.world for state in self.sample(most, seed)]
         return marginals(self.game, worlds, [1.0] * len(worlds), exact=False)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from foglight.cards.tricks import all_cards
 from foglight.names import BadInput
 from foglight.rules import contents, places
 
@@ -45,6 +46,23 @@ def marginals(game: Any, worlds: Sequence[Any], weights: Sequence[float], exact:
         {what: weight / total for what, weight in sorted(place.items(), key=lambda item: -item[1])} for place in sums
     ]
     return Marginals(names, columns, odds, len(worlds), exact)
+
+
+def by_cards(game: Any, shares: np.ndarray, played: int, worlds: int, exact: bool) -> Marginals:
+    """Where each card is, of a game that has the places and contents of all trick-taking games.
+
+    `shares` says how likely each card is in the hand of each seat, or in none, float64[64, seats + 1].
+    """
+    names, columns = places(game)
+    seats = [f"seat {seat}" for seat in range(shares.shape[1] - 1)]
+    odds = []
+    for card in all_cards(game):
+        found = {
+            what: float(share) for what, share in zip([*seats, "undealt"], shares[card], strict=True) if share > 0.0
+        }
+        found = {"played": 1.0} if played >> card & 1 else found
+        odds.append(dict(sorted(found.items(), key=lambda item: -item[1])))
+    return Marginals(names, columns, odds, worlds, exact)
 
 
 def heat(belief: Marginals) -> Any:
