@@ -119,6 +119,24 @@ REACH = {
     ),
     "foglight/worlds/expansion.py": Reach(["tests/test_expansion.py"], jit=False),
     "foglight/worlds/regeneration.py": Reach(["tests/test_regeneration.py"], jit=False),
+    "foglight/worlds/ring_swap.py": Reach(
+        [
+            *(
+                f"tests/test_chains.py::test_{name}"
+                for name in (
+                    "the_chains_own_code_is_in_detailed_balance",
+                    "with_passes_the_chains_are_in_detailed_balance_too",
+                    "a_deal_of_a_matrix_is_drawn_uniformly",
+                    "ring_swap_is_in_detailed_balance_on_many_puzzles",
+                    "drawn_rings_are_in_detailed_balance_on_many_puzzles",
+                )
+            ),
+            "tests/test_deals.py::test_the_neighbours_are_those_of_plain_python",
+            "tests/test_chain_runs.py",
+        ],
+        sample=0,
+    ),
+    "foglight/worlds/chains.py": Reach(["tests/test_chain_runs.py"], sample=0),
     "foglight/search/fusion.py": Reach(["tests/test_fusion.py"], jit=False),
     "foglight/search/oos.py": Reach(["tests/test_oos_walks.py"], jit=False),
 }

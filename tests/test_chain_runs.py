@@ -1,0 +1,255 @@
+"""Runs of the chains over deals beside plain Python: what is remembered, thinned, counted, and when chains settle."""
+
+import random
+
+import numpy as np
+import pytest
+from test_chains import cases, matrix_of, states_of
+from test_deals import SMALL, position
+
+import foglight as fl
+from foglight.policies import Biased
+from foglight.randomness import generator
+from foglight.worlds import chains, ring_swap
+from foglight.worlds.chains import Chain, r_hat, settle
+from foglight.worlds.deal_count import HIDDEN
+from foglight.worlds.deals import DealFilter
+from foglight.worlds.ring_swap import autocorrelation_time, matrices
+
+# What RingSwap remembers --------------------------------------------------------------------------------------------
+
+
+def listed(known, number):
+    """The neighbours of a matrix as they are remembered, each with its share."""
+    begin, end = known.begins[number], known.begins[number + 1]
+    shares = np.diff(known.shares[begin:end], prepend=0.0)
+    return {known.neighbours[i].tobytes(): share for i, share in zip(range(begin, end), shares, strict=True)}
+
+
+def test_memory_that_is_full_is_emptied_and_says_the_same(monkeypatch):
+    """Room for three matrices and few neighbours beside room for all."""
+    rng, compared, emptied = random.Random(2), 0, 0
+    monkeypatch.setattr(ring_swap, "_MATRICES", 3)
+    for case in cases(rng, 12, 6, 12, 400):
+        plenty = matrices(case.puzzle, case.suits)
+        if plenty.allowed.shape[1] == 0:
+            continue
+        every = sorted({matrix_of(case, plenty, deal) for deal in states_of(case.puzzle)})
+        small = plenty._replace(
+            sizes=np.zeros(2, np.int64), slots=np.zeros(12, np.int64), keys=np.zeros(3, np.int64),
+            begins=np.zeros(4, np.int64), shares=np.zeros(2 * len(every)), marks=np.zeros(4 * len(every), np.int64),
+            neighbours=np.zeros((2 * len(every), plenty.neighbours.shape[1]), np.int8),
+            marked=np.zeros(2 * len(every), np.int64),
+        )  # fmt: skip
+        remembered = []
+        for _ in range(12):
+            matrix = rng.choice(every)
+            number = ring_swap._neighbours(small, np.frombuffer(matrix, np.int8))
+            if matrix in remembered:
+                assert number == remembered.index(matrix)
+            else:
+                if number < len(remembered):
+                    emptied += 1
+                    remembered = []
+                assert number == len(remembered)
+                remembered.append(matrix)
+            assert small.sizes[0] == len(remembered) <= 3
+            plenty.sizes[:], plenty.slots[:] = 0, 0
+            fresh = ring_swap._neighbours(plenty, np.frombuffer(matrix, np.int8))
+            assert fresh == 0
+            assert listed(small, number) == pytest.approx(listed(plenty, fresh), rel=1e-9)
+            assert small.begins[len(remembered)] == small.sizes[1]
+            assert not small.marks.any()
+            compared += len(listed(small, number))
+    assert compared > 300 and emptied > 10
+
+
+def test_a_matrix_with_more_neighbours_than_there_is_room_for_is_not_listed():
+    case = next(c for c in cases(random.Random(6), 50, 6, 100, 400) if not c.denied)
+    known = matrices(case.puzzle, case.suits)
+    matrix = np.frombuffer(matrix_of(case, known, states_of(case.puzzle)[0]), np.int8)
+    needed = len(listed(known, ring_swap._neighbours(known, matrix)))
+    assert needed > 2
+    for room in (needed - 1, needed):
+        tight = matrices(case.puzzle, case.suits)._replace(
+            shares=np.zeros(room),
+            neighbours=np.zeros((room, len(matrix)), np.int8),
+            marked=np.zeros(room, np.int64),
+        )
+        number = ring_swap._neighbours(tight, matrix)
+        assert number == (HIDDEN if room < needed else 0)
+        assert tight.sizes.tolist() == ([0, 0] if room < needed else [1, needed])
+
+
+def test_a_chain_whose_matrix_has_too_many_neighbours_goes_on_by_drawn_rings():
+    chain = chain_of(swaps=False)
+    arguments = list(chain._arguments)
+    arguments[3] = arguments[3]._replace(shares=np.zeros(1))
+    chain._arguments = tuple(arguments)
+    deals, patterns, weights = chain.run(7, 3)
+    assert chain.swaps and chain.transitions == 21
+    assert len(deals) == len(patterns) == len(weights) == 7
+
+
+# Runs -----------------------------------------------------------------------------------------------------------------
+
+
+def chain_of(swaps, game=SMALL, plays=3, seed=3):
+    state = position(game, plays, False)
+    return DealFilter(game, state.observations(fl.PUBLIC), fl.PUBLIC, Biased(0.6, 1)).chain(seed, swaps)
+
+
+@pytest.mark.parametrize("swaps", [False, True])
+def test_thinning_leaves_out_and_runs_go_on_where_they_ended(swaps):
+    whole, thinned, parts = (chain_of(swaps) for _ in range(3))
+    every = whole.run(60)
+    for mine, all_of_them in zip(thinned.run(12, 5), every, strict=True):
+        assert np.array_equal(mine, all_of_them[4::5])
+    first, second = parts.run(20), parts.run(40)
+    for a, b, all_of_them in zip(first, second, every, strict=True):
+        assert np.array_equal(np.concatenate([a, b]), all_of_them)
+    assert whole.transitions == thinned.transitions == parts.transitions == 60
+    assert whole.accepted == thinned.accepted == parts.accepted
+    changes = (every[0][1:] != every[0][:-1]).any(1).sum()
+    assert 5 < changes <= whole.accepted + 1 < 60
+    assert np.array_equal(whole.deal, every[0][-1]) and whole.weight[0] == every[2][-1]
+
+
+@pytest.mark.parametrize("swaps", [False, True])
+def test_a_chain_knows_the_probability_of_where_it_is(swaps):
+    chain = chain_of(swaps)
+    state = position(SMALL, 3, False)
+    deals = DealFilter(SMALL, state.observations(fl.PUBLIC), fl.PUBLIC, Biased(0.6, 1))
+    drawn, patterns, weights = chain.run(50, 2)
+    replayed = deals._replayed(deals._puzzles[0], drawn, patterns)[1]
+    assert weights == pytest.approx(replayed, rel=1e-12) and len(set(weights.tolist())) > 4
+
+
+def test_statistics_are_the_log_probability_and_three_functions_of_the_hands():
+    chain = chain_of(swaps=True)
+    deals, patterns, weights = chain.run(30, 10)
+    begins = chain._arguments[3].row_begins
+    statistics = chain.statistics(deals, patterns, weights)
+    assert statistics.shape == (30, 4)
+    assert statistics[:, 0] == pytest.approx(np.log(weights))
+    scores = np.random.default_rng(0).normal(size=(3, 64, deals.shape[1]))
+    for k in range(3):
+        wanted = [sum(scores[k][card, place] for place, card in enumerate(deal[: begins[-2]])) for deal in deals]
+        assert statistics[:, 1 + k] == pytest.approx(wanted)
+    shuffled = deals.copy()
+    shuffled[:, begins[-2] :] = shuffled[:, begins[-2] :][:, ::-1]  # undealt cards have no order
+    assert np.array_equal(chain.statistics(shuffled, patterns, weights), statistics)
+    assert np.isfinite(chain.statistics(deals, patterns, np.zeros(30))).all()
+
+
+# Autocorrelation, and settling ---------------------------------------------------------------------------------------
+
+
+def slow_time(trace):
+    """1 + 2 sum of autocorrelations, in pairs (0, 1), (2, 3), ..., as long as the pairs are positive."""
+    centred = [x - sum(trace) / len(trace) for x in trace]
+    at = [sum(a * b for a, b in zip(centred, centred[lag:], strict=False)) for lag in range(len(trace))]
+    total = 0.0
+    for lag in range(0, len(trace) // 2 * 2, 2):
+        pair = (at[lag] + at[lag + 1]) / at[0]
+        if pair <= 0:
+            break
+        total += pair
+    return max(1.0, 2 * total - 1)
+
+
+def test_autocorrelation_times_are_those_of_the_definition():
+    rng, compared = np.random.default_rng(1), 0
+    for memory in (-0.8, 0.0, 0.5, 0.9, 0.99):
+        for n in (50, 51, 200):
+            noise, trace = rng.normal(size=n), np.zeros(n)
+            for t in range(n):
+                trace[t] = memory * trace[t - 1] + noise[t]
+            assert autocorrelation_time(trace) == pytest.approx(slow_time(trace.tolist()), rel=1e-9)
+            compared += 1
+    assert compared == 15
+    assert autocorrelation_time(np.full(20, 3.0)) == 1.0
+    assert autocorrelation_time(np.arange(4.0)) == pytest.approx(slow_time([0.0, 1.0, 2.0, 3.0]))
+    # an independent sequence needs about one transition a sample, one that remembers 0.9 needs (1 + 0.9) / (1 - 0.9)
+    noise, trace = rng.normal(size=20_000), np.zeros(20_000)
+    for t in range(1, 20_000):
+        trace[t] = 0.9 * trace[t - 1] + noise[t]
+    assert autocorrelation_time(noise) == pytest.approx(1.0, abs=0.3)
+    assert autocorrelation_time(trace) == pytest.approx(19.0, rel=0.3)
+
+
+class Told:
+    """In place of a chain: its statistics are noise of a given memory; it notes what it was asked for."""
+
+    def __init__(self, seed, memory=0.0, swaps=False, apart=0.0):
+        self.rng, self.memory, self.swaps, self.apart = np.random.default_rng(seed), memory, swaps, apart
+        self.asked, self.last = [], 0.0
+        self.burn_in, self.thin, self.settled = 0, 1, False
+
+    def run(self, n, thin=1):
+        self.asked.append((n, thin))
+        return (np.arange(n),)
+
+    def statistics(self, numbers):
+        out = np.zeros((len(numbers), 2))
+        for i in range(len(numbers)):
+            self.last = self.memory * self.last + self.rng.normal()
+            out[i] = (self.apart + self.last, self.rng.normal())
+        return out
+
+
+def test_chains_that_agree_settle_soon():
+    some = [Told(seed) for seed in range(4)]
+    settle(some)
+    asked = some[0].asked
+    assert all(chain.asked == asked for chain in some)
+    assert asked == [(256 << i, 1) for i in range(len(asked))] and len(asked) <= 4
+    assert all(chain.settled and chain.burn_in == sum(n for n, _ in asked) for chain in some)
+    assert len({chain.thin for chain in some}) == 1 and 2 <= some[0].thin <= 4
+
+
+def test_slow_chains_are_burnt_in_for_longer_and_thinned_by_twice_their_time():
+    """Memory 0.95 makes 39 transitions a sample: 50 times that is 1950, so a stretch of 2048 at least."""
+    some = [Told(seed, memory=0.95) for seed in range(4)]
+    settle(some)
+    assert all(chain.settled for chain in some)
+    assert some[0].asked[-1][0] * some[0].asked[-1][1] >= 2048
+    assert 50 <= some[0].thin <= 400
+
+
+@pytest.mark.parametrize(("swaps", "last"), [(False, 1 << 14), (True, 1 << 17)])
+def test_chains_that_disagree_never_settle(swaps, last):
+    some = [Told(seed, swaps=swaps, apart=0.5 * seed) for seed in range(2)]
+    settle(some)
+    asked = some[0].asked
+    assert not any(chain.settled for chain in some)
+    assert [n * thin for n, thin in asked] == [256 << i for i in range((last // 256).bit_length())]
+    assert all(n <= chains._NOTED for n, _ in asked)  # of long stretches some states are looked at
+    assert [thin for _, thin in asked][-1] == last // chains._NOTED
+    assert all(chain.burn_in == 2 * last - 256 for chain in some)
+
+
+def test_thinning_has_an_end():
+    some = [Told(seed, memory=0.9999) for seed in range(2)]
+    settle(some)
+    assert some[0].thin == chains._THINNEST and not some[0].settled
+
+
+def test_one_chain_settles_by_itself():
+    chain = chain_of(swaps=True)
+    assert isinstance(chain, Chain)
+    chain.settle()
+    assert chain.settled and chain.burn_in == chain.transitions >= 256 and chain.thin >= 2
+
+
+def test_r_hat_of_an_odd_number_of_states_leaves_the_last_out():
+    trace = np.random.default_rng(3).normal(size=(3, 9, 2))
+    parts = np.concatenate([trace[:, :4], trace[:, 4:8]])
+    within, means = parts.var(axis=1, ddof=1).mean(axis=0), parts.mean(axis=1)
+    assert r_hat(trace) == pytest.approx(np.sqrt(3 / 4 + means.var(axis=0, ddof=1) / within))
+
+
+def test_generators_of_chains_differ():
+    starts = [chain_of(True, seed=seed).run(5)[0].tolist() for seed in range(3)]
+    assert starts[0] != starts[1] != starts[2]
+    assert generator(0)[0] != generator(1)[0]
