@@ -16,7 +16,7 @@ def test_the_readmes_python_runs(capsys):
     assert "you are o" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("name", "blocks"), [("beliefs", 2), ("search", 2)])  # others have tests of their own
+@pytest.mark.parametrize(("name", "blocks"), [("beliefs", 3), ("search", 2)])  # others have tests of their own
 def test_the_python_of_the_docs_runs(name, blocks):
     text = (Path(__file__).parent.parent / "docs" / f"{name}.md").read_text(encoding="utf-8")
     found = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
