@@ -1,5 +1,6 @@
 """Card games with rules drawn at random: beliefs from deals beside layers, which are right for every game."""
 
+import json
 import math
 import random
 from collections import Counter
@@ -420,6 +421,16 @@ def test_six_deals_are_six_deals_to_a_person():
     assert found.belief().exact and same_odds(found.belief(), layers.belief())
     with pytest.raises(fl.BadInput, match="not a trick-taking game"):
         fl.history_filter("kuhn_poker", []).deals()
+
+
+def test_the_command_tells_histories_and_deals(run):
+    moves = ["2", "0", "2c", "3c", "4c", "2d", "3d", "4d", "5c"]
+    code, out, _ = run("belief", "oh_hell(players=3,suits=2,ranks=4,tricks=2)", *moves, "--json")
+    found = json.loads(out)
+    # seat 0 holds two cards and sees one: of 5 cards the others hold two each; each hand is dealt in either order
+    assert code == 0 and found["exact"]
+    assert (found["histories"], found["deals"], found["worlds"]) == (2 * 5 * 4 * 3 * 2, 30, 30)
+    assert json.loads(run("belief", "kuhn_poker", "jack", "queen", "--json")[1])["deals"] is None
 
 
 # Is this history one of them? ----------------------------------------------------------------------------------------

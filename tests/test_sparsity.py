@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from card_games import AnyCards
 from oracles import histories
 
 import foglight as fl
@@ -21,10 +22,17 @@ def slow_sizes(game):
     return by_t
 
 
-@pytest.mark.parametrize(
-    "game",
-    ["kuhn_poker", "goofspiel(cards=3)", "dark_hex(rows=2,cols=2)", "unseen_rps", "three_sat(variables=3,clauses=1)"],
-)
+GAMES = [
+    "kuhn_poker",
+    "goofspiel(cards=3)",
+    "dark_hex(rows=2,cols=2)",
+    "unseen_rps",
+    "three_sat(variables=3,clauses=1)",
+]
+GAMES.append(AnyCards(players=2, suits=1, ranks=5, size=2))  # hands are seen at once, so that histories merge to worlds
+
+
+@pytest.mark.parametrize("game", GAMES)
 def test_sizes_of_all_public_states(game):
     found, slow = fl.public_state_sizes(game), slow_sizes(game)
     assert found.exact and found.uncounted == 0
