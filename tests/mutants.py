@@ -136,7 +136,9 @@ REACH = {
         ],
         sample=0,
     ),
-    "foglight/worlds/chains.py": Reach(["tests/test_chain_runs.py"], sample=0),
+    "foglight/worlds/chains.py": Reach(
+        ["tests/test_chain_runs.py", "tests/test_diagnostics.py::test_r_hat_by_hand"], sample=0
+    ),
     "foglight/search/fusion.py": Reach(["tests/test_fusion.py"], jit=False),
     "foglight/search/oos.py": Reach(["tests/test_oos_walks.py"], jit=False),
 }

@@ -1,5 +1,6 @@
 """Runs of the chains over deals beside plain Python: what is remembered, thinned, counted, and when chains settle."""
 
+import math
 import random
 
 import numpy as np
@@ -195,11 +196,11 @@ class Told:
         return (np.arange(n),)
 
     def statistics(self, numbers):
-        out = np.zeros((len(numbers), 2))
+        self.told = np.zeros((len(numbers), 2))
         for i in range(len(numbers)):
             self.last = self.memory * self.last + self.rng.normal()
-            out[i] = (self.apart + self.last, self.rng.normal())
-        return out
+            self.told[i] = (self.apart + self.last, self.rng.normal())
+        return self.told
 
 
 def test_chains_that_agree_settle_soon():
@@ -210,6 +211,8 @@ def test_chains_that_agree_settle_soon():
     assert asked == [(256 << i, 1) for i in range(len(asked))] and len(asked) <= 4
     assert all(chain.settled and chain.burn_in == sum(n for n, _ in asked) for chain in some)
     assert len({chain.thin for chain in some}) == 1 and 2 <= some[0].thin <= 4
+    slowest = max(autocorrelation_time(column) for chain in some for column in chain.told.T)
+    assert some[0].thin == math.ceil(2 * slowest)
 
 
 def test_slow_chains_are_burnt_in_for_longer_and_thinned_by_twice_their_time():
@@ -242,6 +245,7 @@ def test_thinning_has_an_end():
 def test_one_chain_settles_by_itself():
     chain = chain_of(swaps=True)
     assert isinstance(chain, Chain)
+    assert (chain.transitions, chain.accepted, chain.burn_in, chain.thin, chain.settled) == (0, 0, 0, 1, False)
     chain.settle()
     assert chain.settled and chain.burn_in == chain.transitions >= 256 and chain.thin >= 2
 
