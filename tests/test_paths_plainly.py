@@ -13,7 +13,8 @@ import pytest
 import foglight as fl
 from foglight.randomness import below, fold, generator, unit
 from foglight.rules import deal, key, legal, max_legal, new_worlds, num_players, player, step, transition
-from foglight.search.information_set_search import _choose, _number, search
+from foglight.search import information_set_search
+from foglight.search.information_set_search import _choose, _number, _settle, search
 from foglight.search.leaves import evaluate, rollout
 from foglight.search.open_worlds import try_every_action
 from foglight.search.paths import advance, first_of, new_paths, sample
@@ -495,7 +496,10 @@ def test_few_paths_are_settled_as_slowly(name, n, depth, least):
 
 
 def arbitrary(seed):
-    """Paths of no game: three seats, states of one to three actions that any history may lead to, many dead ends."""
+    """Paths of no game: three seats, states of one to three actions that any history may lead to, many dead ends.
+
+    What lies behind the end of a path looks as if the path went on, and must not be read.
+    """
     rng = random.Random(seed)
     n, depth = rng.randrange(1, 60), rng.randrange(1, 6)
     paths = new_paths(n, depth, 3)
@@ -511,9 +515,6 @@ def arbitrary(seed):
             paths.histories[i, d] = hash(history) & ((1 << 64) - 1)
             paths.choices[i, d] = rng.randrange(paths.sizes[i, d])
             history = (*history, int(paths.choices[i, d]))
-        if paths.lengths[i] < depth:
-            for column in paths[1:6]:
-                column[i, paths.lengths[i] :] = 1  # what lies behind the end says nothing
         paths.values[i] = [rng.randrange(-4096, 4097) / 4096 for _ in range(3)]
     return paths
 
@@ -527,6 +528,14 @@ def test_arbitrary_paths_are_settled_as_slowly(least):
         dropped += bool((np.isnan(found.values) & (found.visits > 0)).any())
     assert compared == 24
     assert dropped >= 2 or least > 0  # first moves all of whose paths were dropped
+
+
+@pytest.mark.parametrize("before", [0, 1, 2])
+def test_what_memory_held_before_does_not_matter(before, monkeypatch):
+    monkeypatch.setattr(information_set_search, "_settle", _settle.py_func)
+    monkeypatch.setattr(np, "empty", lambda shape, dtype=np.float64: np.full(shape, before, dtype))
+    for seed in range(24, 48):
+        compare(arbitrary(seed), seed % 3, 0.0)
 
 
 def test_of_equal_means_the_first_is_chosen():
