@@ -15,7 +15,7 @@ from foglight.randomness import below, fold, generator, unit
 from foglight.rules import deal, key, legal, max_legal, new_worlds, num_players, player, step, transition
 from foglight.search import information_set_search
 from foglight.search.information_set_search import _choose, _number, _settle, search
-from foglight.search.leaves import evaluate, rollout
+from foglight.search.leaves import evaluate, minimax, rollout
 from foglight.search.open_worlds import try_every_action
 from foglight.search.paths import advance, first_of, new_paths, sample
 from foglight.search.steered import _find, _promising, new_states, walk
@@ -155,7 +155,7 @@ def test_a_mark_at_the_end_of_a_world_is_the_next_ones(first):
     sample(game, rollout(game), rows, weights, draws.copy(), 0, 4, paths)
     taken = [int(i >= 4 * first) for i in range(4)]
     assert paths.histories[:, 0].tolist() == [int(fold(np.uint64(0), w)) for w in taken]
-    try_as_slowly(game, rows, weights, draws, 4)
+    try_as_slowly(game, minimax(game), rows, weights, draws, 4)  # a card is known by what it wins
     states, slow = new_states(9, 2), SlowSteering(9, 2)
     sums, counts, rest = np.zeros(2), np.zeros(2, np.int64), (4, 3, 1.0, 1.0, np.arange(2))
     walk(game, rollout(game), states, rows, weights, draws.copy(), *rest, sums, counts)
@@ -203,8 +203,8 @@ def test_only_who_decides_again_is_told(name):
 # Each action in each world --------------------------------------------------------------------------------------------
 
 
-def try_as_slowly(game, rows, weights, draws, n):
-    leaf, fast, slow = rollout(game), draws.copy(), draws.copy()
+def try_as_slowly(game, leaf, rows, weights, draws, n):
+    fast, slow = draws.copy(), draws.copy()
     sums = np.full(max_legal(game), 0.5)
     try_every_action(game, leaf, rows, weights, fast, n, sums)
     wanted = [0.5] * max_legal(game)
@@ -221,7 +221,7 @@ def try_as_slowly(game, rows, weights, draws, n):
 @pytest.mark.parametrize("name", list(ROOTS))
 def test_every_action_is_tried_in_worlds_by_weight(name, share):
     game, rows, weights = ROOTS[name]
-    assert sum(try_as_slowly(game, rows, weights * share, generator(n), n) for n in (1, 4, 9)) >= 2
+    assert sum(try_as_slowly(game, rollout(game), rows, weights * share, generator(n), n) for n in (1, 4, 9)) >= 2
 
 
 # Steered paths --------------------------------------------------------------------------------------------------------
@@ -528,6 +528,22 @@ def test_arbitrary_paths_are_settled_as_slowly(least):
         dropped += bool((np.isnan(found.values) & (found.visits > 0)).any())
     assert compared == 24
     assert dropped >= 2 or least > 0  # first moves all of whose paths were dropped
+
+
+def test_one_path_that_ends_early():
+    paths = new_paths(1, 3, 2)
+    paths.lengths[0], paths.sizes[0], paths.choices[0, 0], paths.values[0] = 2, [2, 1, 1], 1, [0.5, -0.5]
+    found = compare(paths, 0, 0.0)
+    assert found.support.tolist() == [0.5, 1.0, 0.0]
+    assert found.states.tolist() == found.settled.tolist() == [1, 1, 0]
+    assert np.isnan(found.values[0]) and found.values[1] == 0.5
+    paths.sizes[0, 1] = 2  # half a path an action: settled unless somebody asks for more
+    paths.choices[0, 1] = 1
+    assert [search(paths, 0).settled[1], search(paths, 0, 0.5).settled[1], search(paths, 0, 0.6).settled[1]] == [
+        1,
+        1,
+        0,
+    ]
 
 
 @pytest.mark.parametrize("before", [0, 1, 2])
