@@ -17,7 +17,7 @@ from foglight.search import information_set_search
 from foglight.search.information_set_search import _choose, _number, _settle, search
 from foglight.search.leaves import evaluate, minimax, rollout
 from foglight.search.open_worlds import try_every_action
-from foglight.search.paths import advance, first_of, new_paths, sample
+from foglight.search.paths import Paths, advance, first_of, new_paths, sample
 from foglight.search.steered import _find, _promising, new_states, walk
 from foglight.worlds.tracker import Tracker
 
@@ -148,7 +148,11 @@ def test_worlds_whose_weights_do_not_quite_add_up():
 
 @pytest.mark.parametrize("first", [0.25, 0.75])
 def test_a_mark_at_the_end_of_a_world_is_the_next_ones(first):
-    game, rows, _ = ROOTS["kuhn"]
+    states = [fl.new_state("kuhn_poker") for _ in range(2)]
+    for state, card in zip(states, (0, 2), strict=True):  # a queen loses to one and wins against the other
+        state.play(1)
+        state.play(card)
+    game, rows = states[0].game, np.array([state.world for state in states])
     draws = np.array([(1 << 64) - 0x9E3779B97F4A7C15], np.uint64)  # the first unit is 0: the marks are quarters
     assert unit(draws.copy()) == 0.0
     paths, weights = new_paths(4, 1, 2), np.array([first, 1.0 - first])
@@ -156,11 +160,11 @@ def test_a_mark_at_the_end_of_a_world_is_the_next_ones(first):
     taken = [int(i >= 4 * first) for i in range(4)]
     assert paths.histories[:, 0].tolist() == [int(fold(np.uint64(0), w)) for w in taken]
     try_as_slowly(game, minimax(game), rows, weights, draws, 4)  # a card is known by what it wins
-    states, slow = new_states(9, 2), SlowSteering(9, 2)
+    learnt, slow = new_states(9, 2), SlowSteering(9, 2)
     sums, counts, rest = np.zeros(2), np.zeros(2, np.int64), (4, 3, 1.0, 1.0, np.arange(2))
-    walk(game, rollout(game), states, rows, weights, draws.copy(), *rest, sums, counts)
+    walk(game, rollout(game), learnt, rows, weights, draws.copy(), *rest, sums, counts)
     slow.walk(game, rows, weights, draws.copy(), *rest, [0.0] * 2, [0] * 2)
-    assert learned(states) == slow.states  # the other seat's card is known by its states
+    assert learned(learnt) == slow.states  # the other seat's card is known by its states
 
 
 def test_room_for_paths():
@@ -554,6 +558,26 @@ def test_what_memory_held_before_does_not_matter(before, monkeypatch):
     monkeypatch.setattr(np, "empty", lambda shape, dtype=np.float64: np.full(shape, before, dtype))
     for seed in range(24, 48):
         compare(arbitrary(seed), seed % 3, 0.0)
+
+
+def test_memory_may_hold_what_a_search_of_the_same_paths_left(monkeypatch):
+    held, asked = [], []
+
+    def same_as_before(shape, dtype=np.float64):
+        asked.append(shape)
+        if len(asked) > len(held):
+            held.append(np.zeros(shape, dtype))
+        return held[len(asked) - 1]
+
+    monkeypatch.setattr(information_set_search, "_settle", _settle.py_func)
+    monkeypatch.setattr(np, "empty", same_as_before)
+    for seed in range(40):
+        paths = arbitrary(seed)
+        held.clear()
+        for turned in (paths, Paths(*(column[::-1] for column in paths)), paths):
+            asked.clear()
+            compare(turned, seed % 3, 0.0)
+        assert len(asked) == len(held) > 0
 
 
 def test_of_equal_means_the_first_is_chosen():
