@@ -141,6 +141,20 @@ REACH = {
     ),
     "foglight/search/fusion.py": Reach(["tests/test_fusion.py"], jit=False),
     "foglight/search/oos.py": Reach(["tests/test_oos_walks.py"], jit=False),
+    "foglight/search/information_set_search.py": Reach(
+        ["tests/test_paths_plainly.py", "tests/test_epimc.py::test_information_set_search_by_hand"],
+        jit=False,
+        sample=0,
+    ),
+    "foglight/search/steered.py": Reach(
+        [
+            "tests/test_paths_plainly.py",
+            "tests/test_epimc.py::test_steered_states_are_left_to_chance_until_they_are_known",
+        ],
+        jit=False,
+    ),
+    "foglight/search/paths.py": Reach(["tests/test_paths_plainly.py"], jit=False),
+    "foglight/search/open_worlds.py": Reach(["tests/test_paths_plainly.py"], jit=False, sample=0),
 }
 
 

@@ -396,19 +396,20 @@ def test_cfr_on_many_samples_comes_close_to_equilibrium():
 
 
 def test_information_set_search_by_hand():
-    """Four paths: the other seat's state takes what is worst for us, our own takes its mean."""
+    """Four paths, two histories in one state: one action is taken for both, and each is worth what it is itself."""
     paths = new_paths(4, 2, 2)
     paths.lengths[:] = 2
     paths.keys[:, 0], paths.sizes[:, 0] = 7, 2
     paths.choices[:, 0] = [0, 0, 1, 1]
     paths.keys[:, 1], paths.sizes[:, 1] = 9, 2
+    paths.histories[:, 1] = [1, 1, 2, 2]
     paths.choices[:, 1] = [0, 1, 0, 1]
     paths.values[:, 0] = [1.0, -1.0, 0.5, 0.0]
     paths.values[:, 1] = -paths.values[:, 0]
     paths.movers[:, 1] = 1  # it answers 1: -1 and 0 against 1 and 0.5
     assert search(paths, 0).values.tolist() == [-1.0, 0.0]
-    paths.movers[:, 1] = 0  # we answer 0, and both first moves lead to that state: their mean, 0.75
-    assert search(paths, 0).values.tolist() == [0.75, 0.75]
+    paths.movers[:, 1] = 0  # we answer 0: a mean of 0.75 against -0.5
+    assert search(paths, 0).values.tolist() == [1.0, 0.5]
     assert search(paths, 0, least=3).values.tolist() == [0.0, 0.25]  # two paths an action are not enough
 
 

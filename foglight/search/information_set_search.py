@@ -39,13 +39,13 @@ class Solution(NamedTuple):
 def search(paths: Paths, seat: int, least: float = 0.0) -> Solution:
     """Settle all states for a seat that is to move at the root; states with fewer than `least` paths an action stay
     as they were played, at random."""
-    n, depth = len(paths.lengths), paths.depth
-    actions = int(paths.sizes[0, 0])
+    depth, actions = paths.depth, int(paths.sizes[0, 0])
     sums, weights, visits = np.zeros(actions), np.zeros(actions), np.zeros(actions, np.int64)
-    states, settled, total = np.ones(depth, np.int64), np.ones(depth, np.int64), np.zeros(depth, np.int64)
+    states, settled, total = np.zeros(depth, np.int64), np.zeros(depth, np.int64), np.zeros(depth, np.int64)
+    states[0], settled[0], total[0] = 1, 1, actions
     _settle(paths, seat, least, sums, weights, visits, states, settled, total)
-    total[0] = actions
-    support = np.divide(n, total, out=np.zeros(depth), where=total > 0)
+    reached = np.count_nonzero(paths.lengths[:, None] > np.arange(depth), axis=0)
+    support = np.divide(reached, total, out=np.zeros(depth), where=total > 0)
     with np.errstate(invalid="ignore"):
         return Solution(sums / weights, visits, states, settled, support)
 
