@@ -147,7 +147,6 @@ def test_layers_follow_as_histories_do(game, moves, viewer, policy, room, monkey
     [
         ("phantom_ttt", (0, 1, 4, 2), 1),
         ("phantom_ttt", (0, 0, 4, 1, 2), 0),
-        ("dark_hex(rows=2,cols=2)", (0, 0, 1, 2), 1),
     ],
 )
 def test_worlds_of_one_position_add_up_their_weights(game, moves, viewer):

@@ -78,6 +78,27 @@ def test_of_two_worlds_each_comes_as_often_as_it_should():
     assert found == pytest.approx(truth, abs=0.03)
 
 
+def test_changes_alone_are_accepted_as_they_should_be(monkeypatch):
+    """x has taken a1 and b2, o a cell between, perhaps after running into a1: by changes alone the length stays.
+
+    The coin between changing and drawing anew is the only choice among two here.
+    """
+    real = regeneration.below
+    monkeypatch.setattr(regeneration, "below", lambda draws, bound: 1 if bound == 2 else real(draws, bound))
+    monkeypatch.setattr(regeneration, "_regrow", regeneration._regrow.py_func)
+    state, policy = phantom(0, 5, 4), Biased(0.6, 4)
+    truth = right_after(state, 0, policy)
+    lengths = {one.world.tobytes(): len(one.history()) for one in explained("phantom_ttt", state.observations(0), 0)}
+    rows, weights, _ = found_anew(state, 0, policy, False, moves=6)
+    shares, seen = {}, {row.tobytes(): weight for row, weight in zip(rows, weights, strict=True)}
+    for length in {lengths[world] for world in seen}:
+        own = {world: weight for world, weight in truth.items() if lengths[world] == length}
+        for world, weight in own.items():
+            shares[world] = weight / sum(own.values()) * sum(seen.get(other, 0.0) for other in own)
+    assert len(seen) >= 7
+    assert 0.5 * sum(abs(seen.get(world, 0.0) - shares[world]) for world in shares) < 0.15 * 1024
+
+
 def right_after(state, viewer, policy):
     """The belief right after the last observation, before anything follows unnoticed."""
     observations, found = state.observations(viewer), {}
