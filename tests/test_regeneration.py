@@ -126,6 +126,7 @@ def test_a_history_may_be_as_long_as_there_is_room(monkeypatch):
     state = phantom(4)
     truth = belief(tracked(state.game, 0, state.observations(0)).worlds())
     at_once = {phantom(4, cell).world.tobytes() for cell in range(9) if cell != 4}
+    monkeypatch.setattr(regeneration, "_regrow", regeneration._regrow.py_func)  # compiled code keeps its constants
     for beyond, worlds in ((1, at_once), (2, set(truth))):  # steps beyond one for each observation
         monkeypatch.setattr(regeneration, "_LONGEST", beyond)
         rows, _, _ = found_anew(state, 0, None, True, cap=200)
@@ -148,6 +149,7 @@ def test_what_was_found_is_given_even_if_there_is_no_time_to_mix():
 
 @pytest.mark.parametrize("stubborn", [2, 300])
 def test_a_search_that_gets_stuck_goes_back_and_finds_only_what_agrees(stubborn, monkeypatch):
+    monkeypatch.setattr(regeneration, "_regrow", regeneration._regrow.py_func)  # compiled code keeps its constants
     monkeypatch.setattr(regeneration, "_STUBBORN", stubborn)
     monkeypatch.setattr(regeneration, "_LONGEST", 20)
     rng, compared = random.Random(8), 0
