@@ -1,4 +1,4 @@
-"""Search over sets of worlds, interpreted where the JIT is off, beside the recurrence; leaves are worth all sorts."""
+"""Search over sets of worlds, interpreted, beside the recurrence; leaves are worth all sorts of numbers."""
 
 import random
 from typing import NamedTuple
@@ -18,6 +18,8 @@ from foglight.search.set_frames import ALPHA, BETA
 from foglight.search.set_leaves import Asked
 from foglight.search.set_search import MODES, SetSearch
 
+if not INTERPRET_ALL:
+    pytest.skip("compiling these searches takes a minute; they run where the JIT is off", allow_module_level=True)
 pytestmark = pytest.mark.plain
 CERTAIN = {"threshold": 1.0, "caution": 0.0}
 
@@ -25,8 +27,7 @@ CERTAIN = {"threshold": 1.0, "caution": 0.0}
 @pytest.fixture(autouse=True)
 def anything_goes(monkeypatch):
     """Set search is for compiled games, because it would take for ever; here it need not."""
-    if INTERPRET_ALL:
-        monkeypatch.setattr(set_search, "is_compiled", lambda game: True)
+    monkeypatch.setattr(set_search, "is_compiled", lambda game: True)
 
 
 class Assorted(NamedTuple):
