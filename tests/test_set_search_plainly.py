@@ -9,6 +9,7 @@ from numpy import int64, uint64
 from test_set_search import Plain, as_set, met
 
 from foglight.compile import INTERPRET_ALL, implements
+from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.randomness import fold
 from foglight.rules import num_words
@@ -16,7 +17,8 @@ from foglight.search import set_search
 from foglight.search.set_expansion import BEGIN, END, LEVEL, TURNS
 from foglight.search.set_frames import ALPHA, BETA
 from foglight.search.set_leaves import Asked
-from foglight.search.set_search import MODES, SetSearch
+from foglight.search.set_search import MODES, Report, SetSearch
+from foglight.state import new_state
 
 if not INTERPRET_ALL:
     pytest.skip("compiling these searches takes a minute; they run where the JIT is off", allow_module_level=True)
@@ -212,3 +214,26 @@ COSTS = {
 def test_a_search_costs_what_it_did(case):
     name, plies, turns, few, mode, options = case
     assert costs(name, plies, turns, few, mode, **dict(options)) == COSTS[case]
+
+
+def test_a_report_begins_with_nothing():
+    assert all(number == 0 for number in Report().summary().values()) and Report().pairs == []
+
+
+def test_worlds_that_do_not_hang_together_are_refused():
+    """In all of them the seat is to move, and may do the same."""
+    game = load_game("phantom_ttt")
+
+    def after(*moves):
+        state = new_state(game)
+        for move in moves:
+            state.play(move)
+        return state.world[: int(num_words(game))]
+
+    together, other_actions, other_turn = after(0, 1), after(2, 1), after(0)
+    search = SetSearch(game, 0, turns=1, leaf=Assorted())
+    assert search.value(np.array([together, after(0, 3)])) == search.value(np.array([after(0, 3), together]))
+    for wrong in (other_actions, other_turn, after(0, 1, 2)):
+        for rows in ([together, wrong], [wrong, together]):
+            with pytest.raises(BadInput, match="turn of seat 0 and it may do the same"):
+                search.value(np.array(rows))
