@@ -1,17 +1,20 @@
 """How layers of worlds follow each other, beside listing histories; thinning beside its definition."""
 
 from collections import Counter
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import pytest
+from numpy import int64, uint64
 from test_layers import explained
 from test_tracker import reach
 
 import foglight as fl
-from foglight.compile import kernel
+from foglight.compile import implements, kernel
+from foglight.names import Between
 from foglight.policies import Biased
 from foglight.randomness import generator
-from foglight.rules import num_words
+from foglight.rules import NOTHING, game, num_words
 from foglight.worlds import expansion
 from foglight.worlds.expansion import Expansion, chosen, place, systematic, table_of, thin
 
@@ -147,7 +150,6 @@ def test_layers_follow_as_histories_do(game, moves, viewer, policy, room, monkey
     [
         ("phantom_ttt", (0, 1, 4, 2), 1),
         ("phantom_ttt", (0, 0, 4, 1, 2), 0),
-        ("dark_hex(rows=2,cols=2)", (0, 0, 1, 2), 1),
     ],
 )
 def test_worlds_of_one_position_add_up_their_weights(game, moves, viewer):
@@ -167,6 +169,73 @@ def test_worlds_of_one_position_add_up_their_weights(game, moves, viewer):
         assert found == dict(wanted) and len(found) == len(layer.rows)
         merged += len(states) - len(found)
     assert merged > 0
+
+
+@game
+class Stairs(NamedTuple):
+    """Seat 1 climbs two steps or one at a time, which seat 0 does not notice until it is asked at the top."""
+
+    height: Annotated[int, Between(2, 9)] = 6
+
+
+@implements(Stairs)
+def num_players(game):
+    return 2
+
+
+@implements(Stairs, "num_words")
+def _words(game):
+    return 1
+
+
+@implements(Stairs)
+def num_actions(game):
+    return 3
+
+
+@implements(Stairs)
+def player(game, world):
+    if int64(world[0]) > game.height:
+        return fl.TERMINAL
+    return 0 if int64(world[0]) == game.height else 1
+
+
+@implements(Stairs)
+def legal(game, world, out):
+    out[0], out[1] = 2, 1  # two steps first, so that one step twice comes late
+    if int64(world[0]) + 2 > game.height:
+        out[0] = 1
+        return 1
+    return 2
+
+
+@implements(Stairs)
+def step(game, world, action):
+    world[0] = uint64(int64(world[0]) + action)
+
+
+@implements(Stairs)
+def observe(game, before, action, after, viewer):
+    return NOTHING if viewer != 1 and int64(before[0]) < game.height else action
+
+
+@implements(Stairs)
+def returns(game, world, out):
+    out[0] = out[1] = 0.0
+
+
+@pytest.mark.parametrize("room", [1, 256])
+@pytest.mark.parametrize("height", [2, 3, 6, 9])
+def test_weight_that_comes_late_is_passed_on(height, room, monkeypatch):
+    """As many ways lead up i steps as Fibonacci says: 1, 1, 2, 3, 5, 8, ..."""
+    monkeypatch.setattr(expansion, "_FIRST_ROOM", room)
+    start = fl.new_state(Stairs(height)).world
+    layer = Expansion(Stairs(height), 0, None, 1).close(start[None], np.ones(1), 10**6, generator(1))
+    ways = [1, 1]
+    while len(ways) <= height:
+        ways.append(ways[-1] + ways[-2])
+    assert {int(row[0]): weight for row, weight in zip(layer.rows, layer.weights, strict=True)} == dict(enumerate(ways))
+    assert [int(row[0]) for row, turn in zip(layer.rows, layer.turns, strict=True) if turn] == [height]
 
 
 @pytest.mark.parametrize("game", ["phantom_ttt", "openspiel:phantom_ttt"])

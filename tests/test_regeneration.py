@@ -78,6 +78,37 @@ def test_of_two_worlds_each_comes_as_often_as_it_should():
     assert found == pytest.approx(truth, abs=0.03)
 
 
+def test_histories_of_both_lengths_come_as_often():
+    """x has taken b2: in half of the 16 histories o has run into it before its first mark. 3072 draws, 5 errors."""
+    state, longer = phantom(4), 0.0
+    three = {phantom(4, 4, cell).world.tobytes() for cell in range(9) if cell != 4}
+    for seed in range(3):
+        rows, weights, _ = found_anew(state, 0, None, True, moves=5, seed=seed)
+        longer += sum(weight for row, weight in zip(rows, weights, strict=True) if row.tobytes() in three)
+    assert longer / 3072 == pytest.approx(0.5, abs=0.05)
+
+
+def test_changes_alone_are_accepted_as_they_should_be(monkeypatch):
+    """x has taken a1 and b2, o a cell between, perhaps after running into a1: by changes alone the length stays.
+
+    The coin between changing and drawing anew is the only choice among two here.
+    """
+    real = regeneration.below
+    monkeypatch.setattr(regeneration, "below", lambda draws, bound: 1 if bound == 2 else real(draws, bound))
+    monkeypatch.setattr(regeneration, "_regrow", regeneration._regrow.py_func)
+    state, policy = phantom(0, 5, 4), Biased(0.6, 4)
+    truth = right_after(state, 0, policy)
+    lengths = {one.world.tobytes(): len(one.history()) for one in explained("phantom_ttt", state.observations(0), 0)}
+    rows, weights, _ = found_anew(state, 0, policy, False, moves=6)
+    shares, seen = {}, {row.tobytes(): weight for row, weight in zip(rows, weights, strict=True)}
+    for length in {lengths[world] for world in seen}:
+        own = {world: weight for world, weight in truth.items() if lengths[world] == length}
+        for world, weight in own.items():
+            shares[world] = weight / sum(own.values()) * sum(seen.get(other, 0.0) for other in own)
+    assert len(seen) >= 7
+    assert 0.5 * sum(abs(seen.get(world, 0.0) - shares[world]) for world in shares) < 0.15 * 1024
+
+
 def right_after(state, viewer, policy):
     """The belief right after the last observation, before anything follows unnoticed."""
     observations, found = state.observations(viewer), {}
@@ -95,6 +126,7 @@ def test_a_history_may_be_as_long_as_there_is_room(monkeypatch):
     state = phantom(4)
     truth = belief(tracked(state.game, 0, state.observations(0)).worlds())
     at_once = {phantom(4, cell).world.tobytes() for cell in range(9) if cell != 4}
+    monkeypatch.setattr(regeneration, "_regrow", regeneration._regrow.py_func)  # compiled code keeps its constants
     for beyond, worlds in ((1, at_once), (2, set(truth))):  # steps beyond one for each observation
         monkeypatch.setattr(regeneration, "_LONGEST", beyond)
         rows, _, _ = found_anew(state, 0, None, True, cap=200)
@@ -117,6 +149,7 @@ def test_what_was_found_is_given_even_if_there_is_no_time_to_mix():
 
 @pytest.mark.parametrize("stubborn", [2, 300])
 def test_a_search_that_gets_stuck_goes_back_and_finds_only_what_agrees(stubborn, monkeypatch):
+    monkeypatch.setattr(regeneration, "_regrow", regeneration._regrow.py_func)  # compiled code keeps its constants
     monkeypatch.setattr(regeneration, "_STUBBORN", stubborn)
     monkeypatch.setattr(regeneration, "_LONGEST", 20)
     rng, compared = random.Random(8), 0

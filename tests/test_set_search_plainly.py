@@ -1,4 +1,4 @@
-"""Search over sets of worlds, interpreted where the JIT is off, beside the recurrence; leaves are worth all sorts."""
+"""Search over sets of worlds, interpreted, beside the recurrence; leaves are worth all sorts of numbers."""
 
 import random
 from typing import NamedTuple
@@ -9,6 +9,7 @@ from numpy import int64, uint64
 from test_set_search import Plain, as_set, met
 
 from foglight.compile import INTERPRET_ALL, implements
+from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.randomness import fold
 from foglight.rules import num_words
@@ -16,8 +17,11 @@ from foglight.search import set_search
 from foglight.search.set_expansion import BEGIN, END, LEVEL, TURNS
 from foglight.search.set_frames import ALPHA, BETA
 from foglight.search.set_leaves import Asked
-from foglight.search.set_search import MODES, SetSearch
+from foglight.search.set_search import MODES, Report, SetSearch
+from foglight.state import new_state
 
+if not INTERPRET_ALL:
+    pytest.skip("compiling these searches takes a minute; they run where the JIT is off", allow_module_level=True)
 pytestmark = pytest.mark.plain
 CERTAIN = {"threshold": 1.0, "caution": 0.0}
 
@@ -25,8 +29,7 @@ CERTAIN = {"threshold": 1.0, "caution": 0.0}
 @pytest.fixture(autouse=True)
 def anything_goes(monkeypatch):
     """Set search is for compiled games, because it would take for ever; here it need not."""
-    if INTERPRET_ALL:
-        monkeypatch.setattr(set_search, "is_compiled", lambda game: True)
+    monkeypatch.setattr(set_search, "is_compiled", lambda game: True)
 
 
 class Assorted(NamedTuple):
@@ -37,37 +40,46 @@ class Assorted(NamedTuple):
 
 @implements(Assorted, "evaluate")
 def _assorted(leaf, game, world, random, out):
-    code = uint64(fold(uint64(0), world[0]))
+    code = uint64(0)
+    for k in range(num_words(game)):
+        code = uint64(fold(code, world[k]))
     out[0] = (float(int64(code >> uint64(33)) % 19) - 9.0) / 10.0
     out[1] = -out[0]
 
 
-def worth(world, seat):
-    out = np.zeros(2)
-    _assorted(Assorted(), None, world, None, out)
-    return float(out[seat])
+def worth(game):
+    def of(world, seat):
+        out = np.zeros(2)
+        _assorted(Assorted(), game, world, None, out)
+        return float(out[seat])
+
+    return of
 
 
-def outside(seat):
-    return lambda rows: np.array([worth(row, seat) for row in rows])
+def outside(game, seat):
+    return lambda rows: np.array([worth(game)(row, seat) for row in rows])
 
 
-CASES = [(4, 1, 4), (5, 2, 3), (7, 3, 2), (7, 4, 2), (8, 6, 4)]
+HEX = "dark_hex(rows=3,cols=3)"  # a try is heard, so that a set falls into many classes
+CASES = [
+    *(("phantom_ttt", 4, 1, 4), ("phantom_ttt", 5, 2, 3), ("phantom_ttt", 7, 4, 2), ("phantom_ttt", 8, 6, 4)),
+    *((HEX, 5, 2, 6), (HEX, 7, 3, 6), (HEX, 8, 5, 4)),
+]
 
 
 @pytest.mark.parametrize("how", ["leaf", "evaluate"])
-@pytest.mark.parametrize(("plies", "turns", "few"), CASES)
-def test_values_are_what_the_recurrence_says(plies, turns, few, how, monkeypatch):
+@pytest.mark.parametrize(("name", "plies", "turns", "few"), CASES)
+def test_values_are_what_the_recurrence_says(name, plies, turns, few, how, monkeypatch):
     rng = random.Random(plies)
     for room, spell in ((4, 7), (1 << 12, 10**6)):
         monkeypatch.setattr(set_search, "_FIRST_ROOM", room)
         monkeypatch.setattr(set_search, "_SPELL", spell)
-        game, seat, rows = met("phantom_ttt", plies, rng)
+        game, seat, rows = met(name, plies, rng)
         rows = rows[:few]
-        plain, worlds = Plain(game, seat, worth, 1.0 if how == "leaf" else Asked().win), as_set(rows, game)
+        plain, worlds = Plain(game, seat, worth(game), 1.0 if how == "leaf" else Asked().win), as_set(rows, game)
         actions = plain.actions(next(iter(worlds)))
         expected = [plain.action_value(worlds, action, turns) for action in actions]
-        given = {"leaf": Assorted()} if how == "leaf" else {"evaluate": outside(seat)}
+        given = {"leaf": Assorted()} if how == "leaf" else {"evaluate": outside(game, seat)}
         for mode in MODES:
             options = CERTAIN if mode == "accelerated" else {}
             search = SetSearch(game, seat, turns=turns, mode=mode, **given, **options)
@@ -133,7 +145,7 @@ def test_one_turn_costs_what_can_be_counted():
 
     def evaluate(worlds):
         seen.append(len(worlds))
-        return np.array([worth(row, seat) for row in worlds])
+        return outside(game, seat)(worlds)
 
     search = SetSearch(game, seat, turns=1, mode="baseline", evaluate=evaluate)
     found = search.valuations(rows[:2])
@@ -170,3 +182,58 @@ def test_what_cannot_be_searched_is_refused():
     search = SetSearch(game, seat, turns=1, leaf=Assorted())
     assert search.value(twice) == search.value(rows[:2])
     assert rows.shape[1] == int(num_words(game))
+
+
+def costs(name, plies, turns, few, mode, **options):
+    game, seat, rows = met(name, plies, random.Random(plies))
+    search = SetSearch(game, seat, turns=turns, mode=mode, **{"leaf": Assorted(), **options})
+    search.value(rows[:few])
+    report = search.valuations(rows[:few]).report
+    names = ("nodes", "leaves", "made", "looked", "same", "lower", "upper", "stored", "dropped", "compared")
+    return [getattr(report, name) for name in names]
+
+
+# Values do not show whether a search prunes, orders its actions and uses its cache as it should; what it costs does. A
+# change that is meant to make it cheaper changes these numbers, and should lower those of the first two columns.
+COSTS = {
+    ("phantom_ttt", 7, 4, 40, "baseline", ()): [52, 2070, 4594, 0, 0, 0, 0, 0, 0, 0],
+    ("phantom_ttt", 6, 3, 40, "exact", ()): [99, 2886, 9174, 94, 11, 0, 0, 80, 0, 0],
+    ("phantom_ttt", 7, 4, 40, "exact", (("size", 4),)): [41, 1555, 3215, 35, 4, 1, 0, 30, 22, 1],
+    ("phantom_ttt", 6, 4, 8, "exact", (("parts", False),)): [74, 2835, 7548, 66, 5, 0, 0, 61, 0, 0],
+    (HEX, 7, 3, 40, "baseline", ()): [109, 773, 1576, 0, 0, 0, 0, 0, 0, 0],
+    (HEX, 6, 3, 40, "exact", ()): [179, 1470, 3883, 177, 19, 0, 0, 152, 0, 17],
+    (HEX, 7, 5, 40, "exact", (("k", 3), ("size", 8))): [75, 857, 1610, 69, 1, 0, 0, 68, 52, 0],
+    (HEX, 6, 3, 60, "accelerated", (("threshold", 0.5),)): [248, 2136, 6099, 246, 31, 0, 0, 209, 0, 929],
+    (HEX, 4, 5, 30, "exact", (("leaf", None),)): [431, 3495, 11553, 427, 96, 25, 0, 302, 0, 61],
+    (HEX, 5, 6, 30, "accelerated", (("threshold", 0.3), ("leaf", None))):
+        [285, 1297, 6869, 296, 51, 15, 0, 211, 0, 1699],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", list(COSTS))
+def test_a_search_costs_what_it_did(case):
+    name, plies, turns, few, mode, options = case
+    assert costs(name, plies, turns, few, mode, **dict(options)) == COSTS[case]
+
+
+def test_a_report_begins_with_nothing():
+    assert all(number == 0 for number in Report().summary().values()) and Report().pairs == []
+
+
+def test_worlds_that_do_not_hang_together_are_refused():
+    """In all of them the seat is to move, and may do the same."""
+    game = load_game("phantom_ttt")
+
+    def after(*moves):
+        state = new_state(game)
+        for move in moves:
+            state.play(move)
+        return state.world[: int(num_words(game))]
+
+    together, other_actions, other_turn = after(0, 1), after(2, 1), after(0)
+    search = SetSearch(game, 0, turns=1, leaf=Assorted())
+    assert search.value(np.array([together, after(0, 3)])) == search.value(np.array([after(0, 3), together]))
+    for wrong in (other_actions, other_turn, after(0, 1, 2)):
+        for rows in ([together, wrong], [wrong, together]):
+            with pytest.raises(BadInput, match="turn of seat 0 and it may do the same"):
+                search.value(np.array(rows))
