@@ -193,6 +193,7 @@ def layout_of(puzzle, passed=0):
         np.full(begins[seats] + seats * passed, HIDDEN),
         times,
         pass_times,
+        np.zeros((seats, passed), np.int64),
         np.array(needs[:-1]),
         np.full(seats, passed),
         np.full(seats, int(passed > 0)),
@@ -300,7 +301,7 @@ def test_with_passes_the_chains_are_in_detailed_balance_too(chain, dice, monkeyp
 def test_patterns_of_passes_are_drawn_alike(dice):
     compared = 0
     for n, k in ((2, 1), (3, 1), (3, 2), (4, 2), (4, 3)):
-        layout = Layout(*(np.zeros(0),) * 3, np.array([n]), np.array([k]), np.ones(1), np.zeros((1, n)), np.zeros(0))
+        layout = Layout(*(np.zeros(0),) * 4, np.array([n]), np.array([k]), np.ones(1), np.zeros((1, n)), np.zeros(0))
 
         def run(layout=layout, n=n):
             pattern = np.zeros((1, n), np.int64)

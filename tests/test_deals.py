@@ -334,7 +334,7 @@ def test_the_neighbours_are_those_of_plain_python():
         assert omega == pytest.approx(sum(slow_size(m) for m in found), rel=1e-12)
         compared += len(found)
         longest = max(longest, len(found))
-    assert compared > 1500 and longest > 60
+    assert compared > 1000 and longest > 60
 
 
 def test_the_slow_chain_follows_the_policy_too():

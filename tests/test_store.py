@@ -4,7 +4,7 @@ import pytest
 
 import foglight as fl
 from foglight.arena.referee import Record, Timing
-from foglight.arena.store import Store, open_store, stored_actions
+from foglight.arena.store import Store, open_store, stored_position
 
 
 @pytest.fixture
@@ -63,14 +63,15 @@ def test_writing_is_safe_against_kills(store, tmp_path):
     again.close()
 
 
-def test_the_actions_of_a_stored_game(store, tmp_path):
+def test_the_position_of_a_stored_game(store, tmp_path):
     path = tmp_path / "games.sqlite"
     for i, agents in enumerate((["a", "b"], ["b", "a"])):
-        store.add(store.match("g", agents, 1, "v"), 4, Record((1.0, -1.0), (3, i)))
-    assert stored_actions(path, "g", 4) == [3, 0], "of the first match"
-    for game, number in (("g", 5), ("h", 4)):
+        store.add(store.match("kuhn_poker", agents, 1, "v"), 4, Record((1.0, -1.0), (2, i, 0)))
+    assert stored_position(path, "kuhn_poker", 4).history() == [2, 0, 0], "of the first match"
+    assert stored_position(path, "kuhn_poker", 4, after=2).history() == [2, 0]
+    for game, number in (("kuhn_poker", 5), ("h", 4)):
         with pytest.raises(fl.BadInput, match=f"holds no game {number} of {game}"):
-            stored_actions(path, game, number)
+            stored_position(path, game, number)
     with pytest.raises(fl.BadInput, match="there is no store"):
         open_store(tmp_path / "nothing.sqlite")
     with pytest.raises(fl.BadInput, match="there is no store"):

@@ -189,9 +189,10 @@ class DealFilter:
 
     def _need_one(self) -> None:
         if not self._puzzles:
+            ruled_out = "" if self._has_full_support else f", or the policy rules all of them out; {_FULL_SUPPORT}"
             raise BadInput(
                 f"no history of {self.game} shows viewer {self.viewer} these observations; "
-                f"they contradict each other or the rules: {self.observed.tolist()}"
+                f"they contradict each other or the rules: {self.observed.tolist()}{ruled_out}"
             )
 
     def construct(self, seed: int = 0) -> State:
