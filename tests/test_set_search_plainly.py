@@ -15,7 +15,7 @@ from foglight.names import BadInput
 from foglight.randomness import fold
 from foglight.rules import num_words
 from foglight.search import set_search
-from foglight.search.set_expansion import BEGIN, END, LEVEL, TURNS
+from foglight.search.set_expansion import BEGIN, END, LEVEL, TURNS, grown, new_stack
 from foglight.search.set_frames import ALPHA, BETA
 from foglight.search.set_leaves import Asked
 from foglight.search.set_search import MODES, Report, SetSearch
@@ -100,10 +100,41 @@ def test_every_bound_of_the_exact_mode_is_right_and_counted():
         game, seat, rows = met("phantom_ttt", plies, rng)
         for options in ({}, {"parts": False}, {"size": 4}, {"k": 2}):
             search = SetSearch(game, seat, turns=turns, mode="exact", leaf=Assorted(), check=True, **options)
-            report = search.valuations(rows[:3]).report
-            assert report.checked == report.used and report.wrong == 0 and report.worst == 0.0
-            used += report.used
-    assert used > 50
+            found = search.valuations(rows[:3])
+            assert found.report.checked == found.report.used and found.report.wrong == 0 and found.report.worst == 0.0
+            plain = SetSearch(game, seat, turns=turns, mode="baseline", leaf=Assorted())
+            assert found.values == plain.valuations(rows[:3]).values
+            used += found.report.used
+    game, seat, rows = met(HEX, 4, random.Random(4))
+    found = SetSearch(game, seat, turns=5, mode="exact", check=True).valuations(rows[:30])
+    assert found.values == SetSearch(game, seat, turns=5, mode="baseline").valuations(rows[:30]).values
+    assert found.report.checked == found.report.used and found.report.wrong == 0
+    assert used > 50 and found.report.lower > 0
+
+
+def test_a_stack_grows_in_room_and_depth_and_keeps_what_it_holds():
+    stack = new_stack(load_game(HEX), 4)
+    for i, column in enumerate(stack):
+        column[:] = i + 1
+    larger = grown(load_game(HEX), stack)
+    assert len(larger.rows) == 8 and len(larger.frames) == 2 * len(stack.frames)
+    assert larger.tables.shape[1] == 2 * stack.tables.shape[1]
+    kept = (
+        "rows",
+        "hashes",
+        "codes",
+        "origins",
+        "classes",
+        "history",
+        "tally",
+        "frames",
+        "bounds",
+        "actions",
+        "chosen",
+    )
+    for name in kept:
+        old, new = getattr(stack, name), getattr(larger, name)
+        assert np.array_equal(new[: len(old)], old), name
 
 
 # A bound of 1 and more says "at least", one of 0 and less "at most", another one "exactly".
