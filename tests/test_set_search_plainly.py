@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from numpy import int64, uint64
+from test_compile import Nim
 from test_set_search import Plain, as_set, met
 
 from foglight.compile import INTERPRET_ALL, implements
@@ -14,7 +15,7 @@ from foglight.names import BadInput
 from foglight.randomness import fold
 from foglight.rules import num_words
 from foglight.search import set_search
-from foglight.search.set_expansion import BEGIN, END, LEVEL, TURNS
+from foglight.search.set_expansion import BEGIN, END, LEVEL, TURNS, grown, new_stack
 from foglight.search.set_frames import ALPHA, BETA
 from foglight.search.set_leaves import Asked
 from foglight.search.set_search import MODES, Report, SetSearch
@@ -99,10 +100,41 @@ def test_every_bound_of_the_exact_mode_is_right_and_counted():
         game, seat, rows = met("phantom_ttt", plies, rng)
         for options in ({}, {"parts": False}, {"size": 4}, {"k": 2}):
             search = SetSearch(game, seat, turns=turns, mode="exact", leaf=Assorted(), check=True, **options)
-            report = search.valuations(rows[:3]).report
-            assert report.checked == report.used and report.wrong == 0 and report.worst == 0.0
-            used += report.used
-    assert used > 50
+            found = search.valuations(rows[:3])
+            assert found.report.checked == found.report.used and found.report.wrong == 0 and found.report.worst == 0.0
+            plain = SetSearch(game, seat, turns=turns, mode="baseline", leaf=Assorted())
+            assert found.values == plain.valuations(rows[:3]).values
+            used += found.report.used
+    game, seat, rows = met(HEX, 4, random.Random(4))
+    found = SetSearch(game, seat, turns=5, mode="exact", check=True).valuations(rows[:30])
+    assert found.values == SetSearch(game, seat, turns=5, mode="baseline").valuations(rows[:30]).values
+    assert found.report.checked == found.report.used and found.report.wrong == 0
+    assert used > 50 and found.report.lower > 0
+
+
+def test_a_stack_grows_in_room_and_depth_and_keeps_what_it_holds():
+    stack = new_stack(load_game(HEX), 4)
+    for i, column in enumerate(stack):
+        column[:] = i + 1
+    larger = grown(load_game(HEX), stack)
+    assert len(larger.rows) == 8 and len(larger.frames) == 2 * len(stack.frames)
+    assert larger.tables.shape[1] == 2 * stack.tables.shape[1]
+    kept = (
+        "rows",
+        "hashes",
+        "codes",
+        "origins",
+        "classes",
+        "history",
+        "tally",
+        "frames",
+        "bounds",
+        "actions",
+        "chosen",
+    )
+    for name in kept:
+        old, new = getattr(stack, name), getattr(larger, name)
+        assert np.array_equal(new[: len(old)], old), name
 
 
 # A bound of 1 and more says "at least", one of 0 and less "at most", another one "exactly".
@@ -163,8 +195,22 @@ def test_progress_is_told_and_time_runs_out(monkeypatch):
     found = search.valuations(rows[:2], actions=search.actions(rows)[:3], progress=lambda *at: told.append(at))
     assert told == [(0, 3), (1, 3), (2, 3)] and len(found.values) == 3
     monkeypatch.setattr(set_search, "_SPELL", 1)
-    late = SetSearch(game, seat, turns=4, leaf=Assorted()).valuations(rows, seconds=0.0)
+    late = SetSearch(game, seat, turns=2, leaf=Assorted()).valuations(rows, seconds=0.0)
     assert not late.complete and len(late.actions) == len(late.values) < 9
+
+
+def test_bounds_are_checked_only_if_somebody_asks():
+    game, seat, rows = met(HEX, 4, random.Random(4))
+    report = SetSearch(game, seat, turns=5, mode="exact").valuations(rows[:30]).report
+    assert report.used > 0 and report.checked == 0
+
+
+def test_games_that_are_interpreted_are_refused(monkeypatch):
+    with pytest.raises(BadInput, match="games of foglight itself"):
+        SetSearch(Nim(3), 0, turns=1)
+    monkeypatch.setattr(set_search, "is_compiled", lambda game: False)
+    with pytest.raises(BadInput, match="games of foglight itself"):
+        SetSearch(load_game("phantom_ttt"), 0, turns=1)
 
 
 def test_what_cannot_be_searched_is_refused():
@@ -186,7 +232,8 @@ def test_what_cannot_be_searched_is_refused():
 
 def costs(name, plies, turns, few, mode, **options):
     game, seat, rows = met(name, plies, random.Random(plies))
-    search = SetSearch(game, seat, turns=turns, mode=mode, **{"leaf": Assorted(), **options})
+    given = {"evaluate": outside(game, seat)} if options.pop("asked", False) else {"leaf": Assorted()}
+    search = SetSearch(game, seat, turns=turns, mode=mode, **{**given, **options})
     search.value(rows[:few])
     report = search.valuations(rows[:few]).report
     names = ("nodes", "leaves", "made", "looked", "same", "lower", "upper", "stored", "dropped", "compared")
@@ -207,6 +254,8 @@ COSTS = {
     (HEX, 4, 5, 30, "exact", (("leaf", None),)): [431, 3495, 11553, 427, 96, 25, 0, 302, 0, 61],
     (HEX, 5, 6, 30, "accelerated", (("threshold", 0.3), ("leaf", None))):
         [285, 1297, 6869, 296, 51, 15, 0, 211, 0, 1699],
+    (HEX, 6, 4, 20, "exact", (("asked", True),)): [136, 1349, 3505, 133, 13, 0, 0, 116, 0, 6],
+    ("phantom_ttt", 6, 3, 20, "exact", (("asked", True),)): [99, 1718, 5651, 94, 10, 0, 0, 81, 0, 0],
 }  # fmt: skip
 
 
@@ -233,7 +282,8 @@ def test_worlds_that_do_not_hang_together_are_refused():
     together, other_actions, other_turn = after(0, 1), after(2, 1), after(0)
     search = SetSearch(game, 0, turns=1, leaf=Assorted())
     assert search.value(np.array([together, after(0, 3)])) == search.value(np.array([after(0, 3), together]))
-    for wrong in (other_actions, other_turn, after(0, 1, 2)):
+    # after(0, 0) is the other's turn, with the same actions
+    for wrong in (other_actions, other_turn, after(0, 1, 2), after(0, 0)):
         for rows in ([together, wrong], [wrong, together]):
             with pytest.raises(BadInput, match="turn of seat 0 and it may do the same"):
                 search.value(np.array(rows))
