@@ -231,15 +231,29 @@ def test_chains_that_disagree_never_settle(swaps, last):
     asked = some[0].asked
     assert not any(chain.settled for chain in some)
     assert [n * thin for n, thin in asked] == [256 << i for i in range((last // 256).bit_length())]
-    assert all(n <= chains._NOTED for n, _ in asked)  # of long stretches some states are looked at
-    assert [thin for _, thin in asked][-1] == last // chains._NOTED
+    assert all(n <= 4096 for n, _ in asked)  # of long stretches some states are looked at
+    assert [thin for _, thin in asked][-1] == last // 4096
     assert all(chain.burn_in == 2 * last - 256 for chain in some)
+
+
+@pytest.mark.parametrize(
+    ("time", "agreement", "stretches"),
+    [(5.12, 1.0, 1), (5.13, 1.0, 2), (10.24, 1.0, 2), (10.25, 1.0, 3), (1.0, 1.0099, 1), (1.0, 1.01, 7)],
+)
+def test_chains_have_settled_after_50_times_their_time_if_r_hat_is_below_101(time, agreement, stretches, monkeypatch):
+    """Stretches of 256, 512, ... transitions: 50 times 5.12 are 256. RingSwap's longest, 16 384, is the seventh."""
+    monkeypatch.setattr(chains, "autocorrelation_time", lambda column: time)
+    monkeypatch.setattr(chains, "r_hat", lambda trace: np.array([1.0, agreement]))
+    some = [Told(seed) for seed in range(2)]
+    settle(some)
+    assert len(some[0].asked) == stretches
+    assert some[0].settled == (agreement < 1.01)
 
 
 def test_thinning_has_an_end():
     some = [Told(seed, memory=0.9999) for seed in range(2)]
     settle(some)
-    assert some[0].thin == chains._THINNEST and not some[0].settled
+    assert some[0].thin == 2048 and not some[0].settled
 
 
 def test_one_chain_settles_by_itself():
