@@ -42,7 +42,7 @@ def test_memory_that_is_full_is_emptied_and_says_the_same(monkeypatch):
             neighbours=np.zeros((2 * len(every), plenty.neighbours.shape[1]), np.int8),
             marked=np.zeros(2 * len(every), np.int64),
         )  # fmt: skip
-        remembered = []
+        remembered, used = [], 0
         for _ in range(12):
             matrix = rng.choice(every)
             number = ring_swap._neighbours(small, np.frombuffer(matrix, np.int8))
@@ -51,9 +51,12 @@ def test_memory_that_is_full_is_emptied_and_says_the_same(monkeypatch):
             else:
                 if number < len(remembered):
                     emptied += 1
+                    # only for want of room: three matrices, or as many neighbours as fit
+                    assert len(remembered) == 3 or used + small.sizes[1] > len(small.shares)
                     remembered = []
                 assert number == len(remembered)
                 remembered.append(matrix)
+            used = small.sizes[1]
             assert small.sizes[0] == len(remembered) <= 3
             plenty.sizes[:], plenty.slots[:] = 0, 0
             fresh = ring_swap._neighbours(plenty, np.frombuffer(matrix, np.int8))

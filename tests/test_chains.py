@@ -248,7 +248,9 @@ def one_transition(chain, case, layout, monkeypatch, biased):
         deal_replay.write_history(layout, deal, pattern, history)
         weight = np.array([reach(game, None, history)])
         out = (np.empty((1, len(deal)), np.int64), np.empty((1, *pattern.shape), np.int64), np.empty(1))
-        chain.py_func(game, Uniform(), layout, known, -1, np.empty(0), None, deal, pattern, weight, 1, out)
+        accepted = chain.py_func(game, Uniform(), layout, known, -1, np.empty(0), None, deal, pattern, weight, 1, out)
+        moved = canonical(case.puzzle, out[0][0]) != state[0] or not np.array_equal(out[1][0], np.array(state[1]))
+        assert accepted == 1 or (accepted == 0 and not moved)
         return canonical(case.puzzle, out[0][0]), tuple(map(tuple, out[1][0].tolist()))
 
     def weigh(state):
