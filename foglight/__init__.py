@@ -9,8 +9,8 @@ from foglight.games import game_names, load_game
 from foglight.names import BadInput
 from foglight.playouts import random_playouts
 from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL
-from foglight.solve.solved import Solved
-from foglight.solve.solver import best_response, exploitability, game_value, nash_conv, policy_values, solve
+from foglight.solving.whole.solved import Solved
+from foglight.solving.whole.solver import best_response, exploitability, game_value, nash_conv, policy_values, solve
 from foglight.state import State, new_state
 from foglight.version import __version__
 from foglight.worlds.filter import HistoryFilter, history_filter

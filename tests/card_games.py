@@ -363,7 +363,7 @@ def action_names(game, world, action):
 
 def random_rules(rng, promised=None):
     """A game with rules drawn at random, small enough to hold all its worlds."""
-    from foglight.worlds.deals import worlds_in_layers
+    from foglight.worlds.deals.cards import worlds_in_layers
 
     while True:
         players, suits, ranks = rng.randrange(2, 5), rng.randrange(1, 4), rng.randrange(2, 5)

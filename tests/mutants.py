@@ -1,6 +1,6 @@
 """A small mutation tester: does some test notice if a line of an algorithm is wrong?
 
-    make mutants FILE=foglight/solve/regret.py [SAMPLE=60] [SEED=0]
+    make mutants FILE=foglight/solving/whole/regret.py [SAMPLE=60] [SEED=0]
 
 The file's mutants (see `mutations`) are tried one after the other, in a copy of the project under `runs/mutants`, with
 the tests that `REACH` names. Results are appended as they come, so that the same command goes on where it ended. A
@@ -63,28 +63,28 @@ _SETS = [  # of test_sketches: searches of blind chess, which run compiled only
 ]  # fmt: skip
 
 REACH = {
-    "foglight/solve/regret.py": Reach(["tests/test_regret.py"], jit=False, sample=0),
-    "foglight/solve/sequences.py": Reach(
+    "foglight/solving/whole/regret.py": Reach(["tests/test_regret.py"], jit=False, sample=0),
+    "foglight/solving/whole/sequences.py": Reach(
         ["tests/test_sequences.py", "tests/test_solve.py::test_forgetful_information_states_are_refused"],
         jit=False,
         sample=0,
     ),
-    "foglight/solve/trunk.py": Reach(["tests/test_depth_limited.py"], jit=False),
-    "foglight/solve/resolving.py": Reach(["tests/test_depth_limited.py"], jit=False),
-    "foglight/solve/particles.py": Reach(["tests/test_particles_slowly.py"], jit=False),
+    "foglight/solving/depth_limited/trunk.py": Reach(["tests/test_depth_limited.py"], jit=False),
+    "foglight/solving/depth_limited/resolving.py": Reach(["tests/test_depth_limited.py"], jit=False),
+    "foglight/solving/particles/belief.py": Reach(["tests/test_particles_slowly.py"], jit=False),
     "foglight/arena/referee.py": Reach(["tests/test_referee.py"], jit=False),
     "foglight/arena/store.py": Reach(
         ["tests/test_store.py", "tests/test_arena.py::test_a_store_that_cannot_be_used_is_left_alone"]
     ),
-    "foglight/search/bound_cache.py": Reach(
+    "foglight/search/sets/bound_cache.py": Reach(
         ["tests/test_bound_cache.py", "tests/test_sketches.py::test_the_threshold_says_how_much_must_be_shared"],
         jit=False,
     ),
-    "foglight/search/sketches.py": Reach(["tests/test_sketches.py"], jit=False, without=_SETS),
-    "foglight/search/set_search.py": Reach(["tests/test_set_search_plainly.py"], jit=False),
-    "foglight/search/set_expansion.py": Reach(["tests/test_set_search_plainly.py"], jit=False),
-    "foglight/search/set_frames.py": Reach(["tests/test_set_search_plainly.py"], jit=False),
-    "foglight/search/ismcts.py": Reach(
+    "foglight/search/sets/sketches.py": Reach(["tests/test_sketches.py"], jit=False, without=_SETS),
+    "foglight/search/sets/search.py": Reach(["tests/test_set_search_plainly.py"], jit=False),
+    "foglight/search/sets/expansion.py": Reach(["tests/test_set_search_plainly.py"], jit=False),
+    "foglight/search/sets/frames.py": Reach(["tests/test_set_search_plainly.py"], jit=False),
+    "foglight/search/trees/ismcts.py": Reach(
         [
             f"tests/test_ismcts.py::test_{name}"
             for name in (
@@ -119,7 +119,7 @@ REACH = {
     ),
     "foglight/worlds/expansion.py": Reach(["tests/test_expansion.py"], jit=False),
     "foglight/worlds/regeneration.py": Reach(["tests/test_regeneration.py"], jit=False),
-    "foglight/worlds/ring_swap.py": Reach(
+    "foglight/worlds/deals/ring_swap.py": Reach(
         [
             *(
                 f"tests/test_chains.py::test_{name}"
@@ -135,25 +135,25 @@ REACH = {
         without=["tests/test_chain_runs.py::test_one_chain_settles_by_itself"],
         sample=0,
     ),
-    "foglight/worlds/chains.py": Reach(
+    "foglight/worlds/deals/chains.py": Reach(
         ["tests/test_chain_runs.py", "tests/test_diagnostics.py::test_r_hat_by_hand"], sample=0
     ),
-    "foglight/search/fusion.py": Reach(["tests/test_fusion.py"], jit=False),
-    "foglight/search/oos.py": Reach(["tests/test_oos_walks.py"], jit=False),
-    "foglight/search/information_set_search.py": Reach(
+    "foglight/search/paths/fusion.py": Reach(["tests/test_fusion.py"], jit=False),
+    "foglight/search/trees/oos.py": Reach(["tests/test_oos_walks.py"], jit=False),
+    "foglight/search/paths/information_set_search.py": Reach(
         ["tests/test_paths_plainly.py", "tests/test_epimc.py::test_information_set_search_by_hand"],
         jit=False,
         sample=0,
     ),
-    "foglight/search/steered.py": Reach(
+    "foglight/search/paths/steered.py": Reach(
         [
             "tests/test_paths_plainly.py",
             "tests/test_epimc.py::test_steered_states_are_left_to_chance_until_they_are_known",
         ],
         jit=False,
     ),
-    "foglight/search/paths.py": Reach(["tests/test_paths_plainly.py"], jit=False),
-    "foglight/search/open_worlds.py": Reach(["tests/test_paths_plainly.py"], jit=False, sample=0),
+    "foglight/search/paths/sampling.py": Reach(["tests/test_paths_plainly.py"], jit=False),
+    "foglight/search/paths/open_worlds.py": Reach(["tests/test_paths_plainly.py"], jit=False, sample=0),
 }
 
 
@@ -382,7 +382,7 @@ def main() -> None:
             _say(next(report(file, REACH[file].sample, asked.seed)))
         return
     if asked.file is None:
-        parser.error("name a file: make mutants FILE=foglight/solve/regret.py")
+        parser.error("name a file: make mutants FILE=foglight/solving/whole/regret.py")
     sample = REACH[asked.file].sample if asked.sample is None else asked.sample
     run(asked.file, sample, asked.seed)
     for line in report(asked.file, sample, asked.seed):

@@ -14,7 +14,7 @@ from foglight.arena.referee import IllegalAction, play_game
 from foglight.names import BadInput
 from foglight.policies import tabular
 from foglight.rules import key
-from foglight.solve.solved import Solved
+from foglight.solving.whole.solved import Solved
 
 pytestmark = pytest.mark.plain
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from foglight.bench import solve as bench
-from foglight.solve.plans import normalised
-from foglight.solve.solver import sequence_form
+from foglight.solving.whole.plans import normalised
+from foglight.solving.whole.solver import sequence_form
 
 pyspiel = pytest.importorskip("pyspiel")
 

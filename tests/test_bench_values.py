@@ -69,11 +69,11 @@ def test_a_disagreement_stops_the_bench(small, monkeypatch):
 
 def test_what_is_exported_can_be_solved_on_tensors(run, small, tmp_path, capsys):
     pytest.importorskip("torch")
-    from foglight.values import tensor_cfr
+    from foglight.bench import tensor_cfr
 
     path = tmp_path / "beliefs.npz"
     code, out, _ = run("bench", "values", "--export", str(path), "--beliefs", "3")
-    assert code == 0 and f"python -m foglight.values.tensor_cfr {path}" in out.replace("\n", " ")
+    assert code == 0 and f"python -m foglight.bench.tensor_cfr {path}" in out.replace("\n", " ")
     tensor_cfr.main([str(path)])
     first, second = capsys.readouterr().out.splitlines()
     assert first.startswith("leduc_poker: 3 belief states") and second.startswith("goofspiel(cards=5): 3")

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from test_sketches import members
 
-from foglight.search import bound_cache
-from foglight.search.bound_cache import LOWER, NONE, SAME, UPPER, ask, halve, identity_of, keep, look, tell
-from foglight.search.sketches import add, count_sketch, frequency, jaccard, overlap, signature
+from foglight.search.sets import bound_cache
+from foglight.search.sets.bound_cache import LOWER, NONE, SAME, UPPER, ask, halve, identity_of, keep, look, tell
+from foglight.search.sets.sketches import add, count_sketch, frequency, jaccard, overlap, signature
 
 pytestmark = pytest.mark.plain
 

@@ -29,9 +29,10 @@ from foglight.cards.tricks import BID, PASS, hand, hides_only_cards, playable_by
 from foglight.policies import Biased, tabular
 from foglight.rules import key
 from foglight.search.belief import Belief
-from foglight.worlds.deal_count import DealCount
-from foglight.worlds.deal_story import Unfit
-from foglight.worlds.deals import DealFilter, worlds_in_layers
+from foglight.worlds.deals.cards import worlds_in_layers
+from foglight.worlds.deals.count import DealCount
+from foglight.worlds.deals.filter import DealFilter
+from foglight.worlds.deals.story import Unfit
 
 GAMES = 320
 FALSE_ALARM = 1e-6  # of each statistical test, all its comparisons together

@@ -4,8 +4,8 @@ import numpy as np
 import pyspiel
 import pytest
 
-from foglight.solve.regret import Regrets
-from foglight.solve.solver import sequence_form
+from foglight.solving.whole.regret import Regrets
+from foglight.solving.whole.solver import sequence_form
 
 PEERS = {"cfr": pyspiel.CFRSolver, "cfr+": pyspiel.CFRPlusSolver}
 

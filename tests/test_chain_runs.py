@@ -11,11 +11,11 @@ from test_deals import SMALL, position
 import foglight as fl
 from foglight.policies import Biased
 from foglight.randomness import generator
-from foglight.worlds import chains, ring_swap
-from foglight.worlds.chains import Chain, r_hat, settle
-from foglight.worlds.deal_count import HIDDEN
-from foglight.worlds.deals import DealFilter
-from foglight.worlds.ring_swap import autocorrelation_time, matrices
+from foglight.worlds.deals import chains, ring_swap
+from foglight.worlds.deals.chains import Chain, r_hat, settle
+from foglight.worlds.deals.count import HIDDEN
+from foglight.worlds.deals.filter import DealFilter
+from foglight.worlds.deals.ring_swap import autocorrelation_time, matrices
 
 # What RingSwap remembers --------------------------------------------------------------------------------------------
 

@@ -19,10 +19,12 @@ import pytest
 from foglight.compile import kernel
 from foglight.games import load_game
 from foglight.policies import Uniform
-from foglight.worlds import deal_count, deal_replay, ring_swap
-from foglight.worlds.deal_count import HIDDEN, DealCount
-from foglight.worlds.deal_replay import Layout
-from foglight.worlds.ring_swap import _neighbours, _turn, matrices
+from foglight.worlds.deals import count as deal_count
+from foglight.worlds.deals import replay as deal_replay
+from foglight.worlds.deals import ring_swap
+from foglight.worlds.deals.count import HIDDEN, DealCount
+from foglight.worlds.deals.replay import Layout
+from foglight.worlds.deals.ring_swap import _neighbours, _turn, matrices
 
 EXACT = 1e-12
 

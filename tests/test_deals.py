@@ -20,8 +20,8 @@ from foglight.policies import Biased, Uniform, weigh
 from foglight.randomness import generator
 from foglight.rules import legal, max_legal, num_actions, num_words
 from foglight.state import replay
-from foglight.worlds.deals import DealFilter
-from foglight.worlds.ring_swap import matrices
+from foglight.worlds.deals.filter import DealFilter
+from foglight.worlds.deals.ring_swap import matrices
 
 FALSE_ALARM = 1e-6  # of each statistical test
 TINY = "oh_hell(players=3,suits=2,ranks=4,tricks=2)"

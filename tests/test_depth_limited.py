@@ -9,15 +9,15 @@ from oracles import best_value, cfr, expected, histories, information
 import foglight as fl
 from foglight.policies import Biased
 from foglight.rules import key
-from foglight.solve.behaviour import behaviour_of
-from foglight.solve.plans import realised, values
-from foglight.solve.public import public_state
-from foglight.solve.regret import METHODS
-from foglight.solve.resolving import opponent_values, resolve_safely, resolve_unsafely
-from foglight.solve.solver import sequence_form
-from foglight.solve.subgame import Evaluator, Function, Subgames
-from foglight.solve.tree import build_tree
-from foglight.solve.trunk import Trunk, TrunkJudge, TrunkSolver, solve_trunk
+from foglight.solving.depth_limited.public import public_state
+from foglight.solving.depth_limited.resolving import opponent_values, resolve_safely, resolve_unsafely
+from foglight.solving.depth_limited.subgame import Evaluator, Function, Subgames
+from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, TrunkSolver, solve_trunk
+from foglight.solving.whole.behaviour import behaviour_of
+from foglight.solving.whole.plans import realised, values
+from foglight.solving.whole.regret import METHODS
+from foglight.solving.whole.solver import sequence_form
+from foglight.solving.whole.tree import build_tree
 
 CUTS = [("kuhn_poker", 3), ("goofspiel(cards=3)", 2)]
 

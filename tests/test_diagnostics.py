@@ -9,10 +9,10 @@ from test_deals import SMALL, TINY, position
 import foglight as fl
 from foglight.compile import implements
 from foglight.policies import Biased, Uniform
-from foglight.worlds import chains
-from foglight.worlds.chains import r_hat, settle
-from foglight.worlds.deals import DealFilter
-from foglight.worlds.diagnostics import of_chains, of_weights
+from foglight.worlds.deals import chains
+from foglight.worlds.deals.chains import r_hat, settle
+from foglight.worlds.deals.diagnostics import of_chains, of_weights
+from foglight.worlds.deals.filter import DealFilter
 
 
 class Nobody:

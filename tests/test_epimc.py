@@ -5,6 +5,8 @@ import random
 
 import numpy as np
 import pytest
+from foglight.search.information_set_search import search
+from foglight.search.sampled_form import sampled_form
 from oracles import random_game
 
 import foglight as fl
@@ -12,14 +14,12 @@ from foglight.agents import _searching
 from foglight.compile import kernel
 from foglight.randomness import generator
 from foglight.rules import begin, lay_open, new_worlds, num_players, num_words, position
-from foglight.search.fusion import strategy_fusion
-from foglight.search.information_set_search import search
 from foglight.search.leaves import evaluate, minimax, rollout
-from foglight.search.paths import first_of, new_paths, sample
-from foglight.search.sampled_form import sampled_form
-from foglight.search.steered import new_states, walk
-from foglight.solve.plans import write_gradient
-from foglight.solve.regret import FormRegrets
+from foglight.search.paths.fusion import strategy_fusion
+from foglight.search.paths.sampling import first_of, new_paths, sample
+from foglight.search.paths.steered import new_states, walk
+from foglight.solving.whole.plans import write_gradient
+from foglight.solving.whole.regret import FormRegrets
 from foglight.worlds.tracker import Tracker
 
 SMALL = ["kuhn_poker", "unseen_rps", "goofspiel(cards=3)", "goofspiel(cards=4)", "liars_dice(sides=2)"]

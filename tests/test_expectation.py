@@ -7,7 +7,7 @@ from test_filter import reach
 
 import foglight as fl
 from foglight.policies import Biased, Uniform
-from foglight.solve.expectation import expected_returns
+from foglight.solving.whole.expectation import expected_returns
 
 
 @pytest.mark.parametrize("policy", [Uniform(), Biased(0.8, 2)])

@@ -10,10 +10,10 @@ import foglight as fl
 from foglight import rules
 from foglight.randomness import below, generator
 from foglight.rules import deal, key, max_legal
-from foglight.search import fusion
-from foglight.search.fusion import count_fusion, fused_states, open_choices, strategy_fusion
 from foglight.search.leaves import evaluate, rollout
-from foglight.solve.tree import build_tree
+from foglight.search.paths import fusion
+from foglight.search.paths.fusion import count_fusion, fused_states, open_choices, strategy_fusion
+from foglight.solving.whole.tree import build_tree
 from foglight.worlds.tracker import Tracker
 
 pytestmark = pytest.mark.plain

@@ -9,8 +9,8 @@ import foglight as fl
 from foglight.names import BadInput
 from foglight.randomness import generator
 from foglight.rules import copy_world, key, max_legal, new_worlds, player, transition
-from foglight.search import iimc
 from foglight.search.leaves import rollout
+from foglight.search.trees import iimc
 from foglight.worlds.tracker import Tracker
 
 

@@ -7,15 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from foglight.search.information_set_search import search
 from oracles import closest_call, information_set_search, information_sets, uniform_leaf
 
 import foglight as fl
 from foglight.randomness import generator
 from foglight.rules import key
-from foglight.search.information_set_search import search
 from foglight.search.leaves import rollout
-from foglight.search.paths import new_paths, sample
-from foglight.search.steered import new_states, walk
+from foglight.search.paths.sampling import new_paths, sample
+from foglight.search.paths.steered import new_states, walk
 
 MASK = (1 << 64) - 1
 FLEETS = "battleship(width=4,height=1,ships=[1,2],shots=1)"  # the fewer places are left, the fewer actions

@@ -9,9 +9,9 @@ from test_oos import mean_return, target_state
 import foglight as fl
 from foglight.randomness import below, fold, generator, unit
 from foglight.rules import deal, key, legal, max_legal, num_players, player, transition
-from foglight.search import ismcts
-from foglight.search.ismcts import MULTI, SINGLE, Growth, find_action
 from foglight.search.leaves import evaluate, rollout
+from foglight.search.trees import ismcts
+from foglight.search.trees.ismcts import MULTI, SINGLE, Growth, find_action
 from foglight.worlds.tracker import Tracker
 
 OBSERVERS = ["single", "multi"]

@@ -20,7 +20,7 @@ from foglight.bench.legality import (
 )
 from foglight.bench.samples import legal_there, seen_there
 from foglight.cards.tricks import DEAL
-from foglight.worlds.deals import DealFilter
+from foglight.worlds.deals.filter import DealFilter
 from foglight.worlds.tracker import Tracker
 
 THERE = {LARGE: "oh_hell(players=4,num_tricks_fixed=12)", "hearts": "hearts", "spades": "spades"}

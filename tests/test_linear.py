@@ -8,12 +8,12 @@ from scipy.optimize import linprog
 
 import foglight as fl
 from foglight.names import BadInput
-from foglight.solve.linear import equilibrium, fixed_value
-from foglight.solve.plans import best_response, gaps, normalised, values
-from foglight.solve.regret import Regrets
-from foglight.solve.sequences import SequenceForm
-from foglight.solve.solver import game_value, sequence_form, solve
-from foglight.solve.tree import build_tree
+from foglight.solving.whole.linear import equilibrium, fixed_value
+from foglight.solving.whole.plans import best_response, gaps, normalised, values
+from foglight.solving.whole.regret import Regrets
+from foglight.solving.whole.sequences import SequenceForm
+from foglight.solving.whole.solver import game_value, sequence_form, solve
+from foglight.solving.whole.tree import build_tree
 
 VALUES = {
     "kuhn_poker": -1 / 18,

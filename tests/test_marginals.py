@@ -5,9 +5,10 @@ import json
 import pytest
 
 import foglight as fl
+from foglight.cli._belief import heat
 from foglight.games import game_class
 from foglight.rules import contents, places
-from foglight.worlds.marginals import heat, marginals
+from foglight.worlds.marginals import marginals
 
 
 def played(game, *actions):

@@ -12,8 +12,8 @@ from foglight.arena.referee import play_game
 from foglight.names import BadInput
 from foglight.randomness import generator
 from foglight.rules import key
-from foglight.search.oos import Walks, aim
 from foglight.search.tables import find
+from foglight.search.trees.oos import Walks, aim
 
 SIGMAS = 5.0  # a normal variable is further from its mean once in 1.7 million draws
 
@@ -115,7 +115,7 @@ def test_a_targeted_walk_arrives(game):
 @pytest.mark.plain
 @pytest.mark.parametrize("public", [False, True])
 def test_compiled_and_interpreted_walks_are_the_same(public):
-    from foglight.search import oos
+    from foglight.search.trees import oos
 
     found = []
     for walk in (oos.walk, oos.walk.py_func):

@@ -8,9 +8,9 @@ import pytest
 import foglight as fl
 from foglight.randomness import generator, unit
 from foglight.rules import PUBLIC, deal, key, max_legal, pick
-from foglight.search import oos
-from foglight.search.oos import Walks, aim
 from foglight.search.tables import find
+from foglight.search.trees import oos
+from foglight.search.trees.oos import Walks, aim
 
 pytestmark = pytest.mark.plain
 

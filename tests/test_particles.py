@@ -7,11 +7,11 @@ import foglight as fl
 from foglight.agents import load_agent
 from foglight.names import BadInput
 from foglight.rules import PUBLIC, key
-from foglight.solve.lookahead import Lookahead, cut
-from foglight.solve.particles import Particles, first_particles, part, regenerated, thinned
-from foglight.solve.plans import realised
-from foglight.solve.random_play import RandomPlay
-from foglight.solve.subgame import Oracle
+from foglight.solving.depth_limited.subgame import Oracle
+from foglight.solving.particles.belief import Particles, first_particles, part, regenerated, thinned
+from foglight.solving.particles.lookahead import Lookahead, cut
+from foglight.solving.particles.random_play import RandomPlay
+from foglight.solving.whole.plans import realised
 from foglight.state import State
 
 GOOFSPIEL = "goofspiel(cards=5)"

@@ -9,8 +9,8 @@ from test_particles import after_a_round
 
 import foglight as fl
 from foglight.rules import NOTHING, PUBLIC, key
-from foglight.solve import particles as module
-from foglight.solve.particles import first_particles, part, regenerated, thinned
+from foglight.solving.particles import belief as module
+from foglight.solving.particles.belief import first_particles, part, regenerated, thinned
 from foglight.worlds.regeneration import BeliefLost
 
 pytestmark = pytest.mark.plain

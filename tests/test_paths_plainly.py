@@ -13,12 +13,12 @@ import pytest
 import foglight as fl
 from foglight.randomness import below, fold, generator, unit
 from foglight.rules import deal, key, legal, max_legal, new_worlds, num_players, player, step, transition
-from foglight.search import information_set_search
-from foglight.search.information_set_search import _choose, _number, _settle, search
 from foglight.search.leaves import evaluate, minimax, rollout
-from foglight.search.open_worlds import try_every_action
-from foglight.search.paths import Paths, advance, first_of, new_paths, sample
-from foglight.search.steered import _find, _promising, new_states, walk
+from foglight.search.paths import information_set_search
+from foglight.search.paths.information_set_search import _choose, _number, _settle, search
+from foglight.search.paths.open_worlds import try_every_action
+from foglight.search.paths.sampling import Paths, advance, first_of, new_paths, sample
+from foglight.search.paths.steered import _find, _promising, new_states, walk
 from foglight.worlds.tracker import Tracker
 
 THREE_SEATS = "oh_hell(players=3,suits=1,ranks=4,tricks=1)"

@@ -7,10 +7,10 @@ import foglight as fl
 from foglight.names import parse_spec
 from foglight.policies import Tabular, Uniform
 from foglight.rules import key
-from foglight.solve.behaviour import behaviour_of
-from foglight.solve.plans import values
-from foglight.solve.solved import Solved
-from foglight.solve.solver import exploitability, sequence_form, solve
+from foglight.solving.whole.behaviour import behaviour_of
+from foglight.solving.whole.plans import values
+from foglight.solving.whole.solved import Solved
+from foglight.solving.whole.solver import exploitability, sequence_form, solve
 
 
 @pytest.fixture

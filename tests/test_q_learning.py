@@ -6,7 +6,7 @@ from test_policies import probabilities
 
 import foglight as fl
 from foglight.rules import key
-from foglight.solve.q_learning import q_learning
+from foglight.solving.whole.q_learning import q_learning
 
 
 def played(game, *actions):

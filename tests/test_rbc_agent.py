@@ -9,14 +9,14 @@ from test_uci import needs_stockfish
 
 import foglight as fl
 from foglight.arena.referee import play_game
+from foglight.blind_chess import choices as blind_chess
+from foglight.blind_chess.boards import Boards
+from foglight.blind_chess.captures import WIN, quiet, quiet_room
+from foglight.blind_chess.choices import CAUGHT, INNER, UNNOTICED, chances, gains, information
+from foglight.blind_chess.plausible_boards import RUSHING, PlausibleBoards
 from foglight.chess import blind, notation
-from foglight.chess.captures import WIN, quiet, quiet_room
 from foglight.chess.moves import NUM_MOVES
 from foglight.names import BadInput
-from foglight.search import blind_chess
-from foglight.search.blind_chess import CAUGHT, INNER, UNNOTICED, chances, gains, information
-from foglight.worlds.boards import Boards
-from foglight.worlds.plausible_boards import RUSHING, PlausibleBoards
 
 BLACK, WHITE = 0, 1
 QUICK = "scout(engine=none,sample=30,cap=2000)"

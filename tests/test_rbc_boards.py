@@ -11,10 +11,10 @@ from reconchess.utilities import capture_square_of_move, move_actions, revise_mo
 import foglight as fl
 from foglight.bench.boards import tasks
 from foglight.bits import get
+from foglight.blind_chess.boards import NONE, Boards
 from foglight.chess import blind, notation
 from foglight.chess.board import TURN
 from foglight.chess.moves import list_moves, move_between
-from foglight.worlds.boards import NONE, Boards
 from foglight.worlds.regeneration import BeliefLost
 
 BLACK, WHITE = 0, 1

@@ -5,8 +5,8 @@ import pytest
 from oracles import cfr, histories, information
 
 from foglight.rules import key
-from foglight.solve.regret import METHODS, FormRegrets, Regrets
-from foglight.solve.solver import sequence_form
+from foglight.solving.whole.regret import METHODS, FormRegrets, Regrets
+from foglight.solving.whole.solver import sequence_form
 
 
 @pytest.mark.parametrize("form_only", [False, True])

@@ -16,7 +16,7 @@ import foglight as fl
 from foglight.policies import Biased
 from foglight.randomness import generator
 from foglight.studies import filtering_large
-from foglight.worlds.deals import DealFilter
+from foglight.worlds.deals.filter import DealFilter
 
 GAMES = [
     "battleship",

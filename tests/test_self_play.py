@@ -19,18 +19,18 @@ from foglight.compile import kernel  # noqa: E402
 from foglight.names import BadInput  # noqa: E402
 from foglight.search.learned import learned  # noqa: E402
 from foglight.search.leaves import evaluate  # noqa: E402
-from foglight.solve.lookahead import cut  # noqa: E402
-from foglight.solve.particles import first_particles  # noqa: E402
-from foglight.solve.public import public_state  # noqa: E402
-from foglight.solve.trunk import Trunk  # noqa: E402
-from foglight.values.encoding import encode, listed, offers_features  # noqa: E402
-from foglight.values.evaluator import Network  # noqa: E402
-from foglight.values.experience import Plan  # noqa: E402
-from foglight.values.features import trunk_layout  # noqa: E402
-from foglight.values.networks import KINDS, Ragged, Tables, shape_for, shared_matrix  # noqa: E402
-from foglight.values.self_play import learn  # noqa: E402
-from foglight.values.tensor_file import load_arrays, save_arrays  # noqa: E402
-from foglight.values.training import load_network  # noqa: E402
+from foglight.solving.depth_limited.public import public_state  # noqa: E402
+from foglight.solving.depth_limited.trunk import Trunk  # noqa: E402
+from foglight.solving.particles.belief import first_particles  # noqa: E402
+from foglight.solving.particles.lookahead import cut  # noqa: E402
+from foglight.values.networks.architectures import KINDS, Ragged, Tables, shape_for, shared_matrix  # noqa: E402
+from foglight.values.networks.encoding import encode, listed, offers_features  # noqa: E402
+from foglight.values.networks.evaluator import Network  # noqa: E402
+from foglight.values.networks.tensor_file import load_arrays, save_arrays  # noqa: E402
+from foglight.values.networks.training import load_network  # noqa: E402
+from foglight.values.self_play.experience import Plan  # noqa: E402
+from foglight.values.self_play.learning import learn  # noqa: E402
+from foglight.values.trunk.features import trunk_layout  # noqa: E402
 
 PLAN = Plan("goofspiel(cards=4)", rounds=3, games=4, steps=5, iterations=5, base=8, width=16)
 

@@ -8,8 +8,8 @@ from oracles import histories
 
 import foglight as fl
 from foglight.rules import key
-from foglight.solve.sequences import SequenceForm, payoff_entries
-from foglight.solve.tree import build_tree
+from foglight.solving.whole.sequences import SequenceForm, payoff_entries
+from foglight.solving.whole.tree import build_tree
 
 GAMES = ["kuhn_poker", "unseen_rps", "goofspiel(cards=3,order=random)", "openspiel:kuhn_poker(players=3)"]
 

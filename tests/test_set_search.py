@@ -5,7 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from foglight.chess.evaluation import centipawns
+from foglight.blind_chess.evaluation import centipawns
+from foglight.blind_chess.leaves import Centipawns
 from foglight.chess.notation import read_fen
 from foglight.games import load_game
 from foglight.names import BadInput
@@ -21,8 +22,7 @@ from foglight.rules import (
     returns,
     step,
 )
-from foglight.search.set_leaves import Centipawns
-from foglight.search.set_search import MODES, SetSearch
+from foglight.search.sets.search import MODES, SetSearch
 from foglight.state import new_state
 from foglight.worlds.tracker import Tracker
 

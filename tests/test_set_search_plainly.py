@@ -14,11 +14,11 @@ from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.randomness import fold
 from foglight.rules import num_words
-from foglight.search import set_search
-from foglight.search.set_expansion import BEGIN, END, LEVEL, TURNS, grown, new_stack
-from foglight.search.set_frames import ALPHA, BETA
-from foglight.search.set_leaves import Asked
-from foglight.search.set_search import MODES, Report, SetSearch
+from foglight.search.sets import search as set_search
+from foglight.search.sets.expansion import BEGIN, END, LEVEL, TURNS, grown, new_stack
+from foglight.search.sets.frames import ALPHA, BETA
+from foglight.search.sets.leaves import Asked
+from foglight.search.sets.search import MODES, Report, SetSearch
 from foglight.state import new_state
 
 if not INTERPRET_ALL:

@@ -6,16 +6,16 @@ import random
 import numpy as np
 import pytest
 
+from foglight.blind_chess.leaves import Centipawns
 from foglight.compile import kernel
 from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.randomness import mix
 from foglight.rules import TERMINAL, step
-from foglight.search import bound_cache
-from foglight.search.bound_cache import LOWER, NONE, SAME, UPPER, ask, tell
-from foglight.search.set_leaves import Centipawns
-from foglight.search.set_search import SetSearch
-from foglight.search.sketches import add, count_sketch, frequency, jaccard, median, overlap, row_hash, signature
+from foglight.search.sets import bound_cache
+from foglight.search.sets.bound_cache import LOWER, NONE, SAME, UPPER, ask, tell
+from foglight.search.sets.search import SetSearch
+from foglight.search.sets.sketches import add, count_sketch, frequency, jaccard, median, overlap, row_hash, signature
 from foglight.state import new_state
 
 

@@ -10,14 +10,14 @@ from oracles import best_value, cfr, expected, histories, information
 import foglight as fl
 from foglight.policies import Biased, Tabular, Uniform, tabular
 from foglight.rules import key
-from foglight.solve import regret
-from foglight.solve.behaviour import behaviour_of
-from foglight.solve.plans import gaps, normalised
-from foglight.solve.regret import Regrets
-from foglight.solve.sequences import SequenceForm
-from foglight.solve.solved import Solved
-from foglight.solve.solver import best_response, exploitability, nash_conv, policy_values, sequence_form, solve
-from foglight.solve.tree import TooLarge, build_tree
+from foglight.solving.whole import regret
+from foglight.solving.whole.behaviour import behaviour_of
+from foglight.solving.whole.plans import gaps, normalised
+from foglight.solving.whole.regret import Regrets
+from foglight.solving.whole.sequences import SequenceForm
+from foglight.solving.whole.solved import Solved
+from foglight.solving.whole.solver import best_response, exploitability, nash_conv, policy_values, sequence_form, solve
+from foglight.solving.whole.tree import TooLarge, build_tree
 
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards={},imp_info=True,points_order=descending))"
 PEERS = {
@@ -303,7 +303,7 @@ def test_ranges_scale_the_values_of_the_others_only():
     deals = build_tree("kuhn_poker", depth=2)
     below = SequenceForm(build_tree("kuhn_poker", deals.leaf_rows), np.full(6, 1 / 6))
     behaviour = normalised(below.form, np.zeros(below.num_sequences))
-    from foglight.solve.plans import values
+    from foglight.solving.whole.plans import values
 
     ones, half = [np.ones(3), np.ones(3)], [np.array([0.5, 1.0, 0.0]), np.ones(3)]
     before, after = values(below, behaviour, ones), values(below, behaviour, half)

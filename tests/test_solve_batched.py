@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from foglight.names import BadInput
-from foglight.solve.batched import BatchedRegrets, terms_of
-from foglight.solve.plans import values
-from foglight.solve.regret import Regrets
-from foglight.solve.solver import sequence_form
-from foglight.solve.subgame import Subgames
-from foglight.solve.trunk import Trunk
+from foglight.solving.depth_limited.batched import BatchedRegrets, terms_of
+from foglight.solving.depth_limited.subgame import Subgames
+from foglight.solving.depth_limited.trunk import Trunk
+from foglight.solving.whole.plans import values
+from foglight.solving.whole.regret import Regrets
+from foglight.solving.whole.solver import sequence_form
 
 
 def subgame(game, depth):

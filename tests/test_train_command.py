@@ -26,7 +26,7 @@ def test_a_trunk_is_learned_and_judged(run, tmp_path):
 
 
 def test_a_network_for_a_trunk_can_go_without_the_mass(run, tmp_path):
-    from foglight.values.training import load_network
+    from foglight.values.networks.training import load_network
 
     arguments = ["train", "goofspiel(cards=4)", "--trunk", "4", "--strategies", "3", "--steps", "2", "--processes", "1"]
     masses = []

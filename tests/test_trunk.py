@@ -5,12 +5,12 @@ import pytest
 
 import foglight as fl
 from foglight.policies import Biased, Uniform
-from foglight.solve.behaviour import behaviour_of
-from foglight.solve.plans import best_response, realised, values
-from foglight.solve.resolving import opponent_values, resolve_safely, resolve_unsafely
-from foglight.solve.solver import game_value, sequence_form, solve
-from foglight.solve.subgame import Evaluator, Function, Oracle, Subgames
-from foglight.solve.trunk import Trunk, TrunkJudge, TrunkSolver, solve_trunk, trunk_exploitability
+from foglight.solving.depth_limited.resolving import opponent_values, resolve_safely, resolve_unsafely
+from foglight.solving.depth_limited.subgame import Evaluator, Function, Oracle, Subgames
+from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, TrunkSolver, solve_trunk, trunk_exploitability
+from foglight.solving.whole.behaviour import behaviour_of
+from foglight.solving.whole.plans import best_response, realised, values
+from foglight.solving.whole.solver import game_value, sequence_form, solve
 
 TRUNKS = [("kuhn_poker", 3), ("goofspiel(cards=3)", 2), ("goofspiel(cards=4)", 2), ("leduc_poker", 7)]
 
@@ -121,8 +121,8 @@ def test_evaluators_have_nothing_to_say_of_a_trunk_without_leaves(evaluator):
 
 def test_networks_have_nothing_to_say_of_a_trunk_without_leaves():
     pytest.importorskip("torch")
-    from foglight.values.evaluator import Network
-    from foglight.values.shipped import shipped_network
+    from foglight.values.networks.evaluator import Network
+    from foglight.values.networks.shipped import shipped_network
 
     check_empty(Network(shipped_network("leduc_poker")), Trunk("leduc_poker", 99))
 

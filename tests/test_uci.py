@@ -10,12 +10,13 @@ import pytest
 from misbehaving_engine import SCORE
 
 import foglight as fl
-from foglight.chess import notation, uci
-from foglight.chess.captures import WIN
-from foglight.chess.uci import Engine, find_engine
+from foglight.blind_chess import uci
+from foglight.blind_chess.captures import WIN
+from foglight.blind_chess.uci import Engine, find_engine
+from foglight.chess import notation
 from foglight.names import BadInput
 from foglight.rules import begin, num_words, step
-from foglight.search.set_search import SetSearch
+from foglight.search.sets.search import SetSearch
 
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 HANGING = "rnb1kbnr/pppppppp/8/8/3q4/4P3/PPPP1PPP/RNBQKBNR w - - 0 1"  # a pawn takes the queen

@@ -6,9 +6,9 @@ import pytest
 torch = pytest.importorskip("torch", reason="value networks need PyTorch, the extra foglight[values]")
 
 from foglight.names import BadInput  # noqa: E402
-from foglight.solve.trunk import Trunk  # noqa: E402
-from foglight.values.features import trunk_layout  # noqa: E402
-from foglight.values.networks import KINDS, Batch, Particle, Positional, Tables, shape_for  # noqa: E402
+from foglight.solving.depth_limited.trunk import Trunk  # noqa: E402
+from foglight.values.networks.architectures import KINDS, Batch, Particle, Positional, Tables, shape_for  # noqa: E402
+from foglight.values.trunk.features import trunk_layout  # noqa: E402
 
 torch.set_num_threads(1)
 

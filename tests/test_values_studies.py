@@ -8,9 +8,9 @@ import pytest
 pytest.importorskip("torch", reason="value networks need PyTorch, the extra foglight[values]")
 
 from foglight.rules import PUBLIC, key
-from foglight.solve.particles import part
-from foglight.solve.solver import solve
-from foglight.solve.trunk import Trunk, TrunkJudge
+from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge
+from foglight.solving.particles.belief import part
+from foglight.solving.whole.solver import solve
 from foglight.studies import linear_targets, particle_play, sparse_trunks, trunk_mass, trunk_values
 
 GOOFSPIEL, LEDUC = "goofspiel(cards=5)", "leduc_poker"

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from test_solve_batched import random_ranges, subgame
 
-from foglight.solve.batched import BatchedRegrets, form_arrays
-from foglight.solve.solver import sequence_form
+from foglight.solving.depth_limited.batched import BatchedRegrets, form_arrays
+from foglight.solving.whole.solver import sequence_form
 
 torch = pytest.importorskip("torch")
 
-from foglight.values import tensor_cfr  # noqa: E402  # needs PyTorch
+from foglight.bench import tensor_cfr  # noqa: E402  # needs PyTorch
 
 DEVICES = ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",)
 
@@ -120,7 +120,7 @@ def test_it_runs_where_only_torch_and_numpy_are(case, tmp_path):
     absent = ("numba", "llvmlite", "scipy", "pyspiel", "typer", "rich", "safetensors", "matplotlib")
     program = (
         f"import sys; sys.modules.update(dict.fromkeys({absent})); "
-        f"from foglight.values.tensor_cfr import main; main([{str(path)!r}])"
+        f"from foglight.bench.tensor_cfr import main; main([{str(path)!r}])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

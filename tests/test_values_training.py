@@ -12,16 +12,16 @@ torch = pytest.importorskip("torch", reason="value networks need PyTorch, the ex
 
 
 from foglight.names import BadInput  # noqa: E402
-from foglight.solve.plans import realised  # noqa: E402
-from foglight.solve.subgame import Oracle  # noqa: E402
-from foglight.solve.trunk import Trunk, TrunkJudge, solve_trunk  # noqa: E402
-from foglight.values.datasets import FORMAT, Request, load_dataset  # noqa: E402
-from foglight.values.evaluator import Network  # noqa: E402
-from foglight.values.features import trunk_layout  # noqa: E402
-from foglight.values.generation import FULLY_MIXED, KEPT, PURE, Maker, generate, random_behaviour  # noqa: E402
-from foglight.values.layout import normalised, units  # noqa: E402
-from foglight.values.tensor_file import load_arrays, save_arrays  # noqa: E402
-from foglight.values.training import Settings, Training, load_network  # noqa: E402
+from foglight.solving.depth_limited.subgame import Oracle  # noqa: E402
+from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, solve_trunk  # noqa: E402
+from foglight.solving.whole.plans import realised  # noqa: E402
+from foglight.values.networks.datasets import FORMAT, Request, load_dataset  # noqa: E402
+from foglight.values.networks.evaluator import Network  # noqa: E402
+from foglight.values.networks.layout import normalised, units  # noqa: E402
+from foglight.values.networks.tensor_file import load_arrays, save_arrays  # noqa: E402
+from foglight.values.networks.training import Settings, Training, load_network  # noqa: E402
+from foglight.values.trunk.features import trunk_layout  # noqa: E402
+from foglight.values.trunk.generation import FULLY_MIXED, KEPT, PURE, Maker, generate, random_behaviour  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -255,5 +255,7 @@ def test_a_network_refuses_another_game(data, tmp_path):
 
 
 def test_training_needs_no_compiler():
-    blocked = "import sys; sys.modules['numba'] = sys.modules['pyspiel'] = None; import foglight.values.training"
+    blocked = (
+        "import sys; sys.modules['numba'] = sys.modules['pyspiel'] = None; import foglight.values.networks.training"
+    )
     subprocess.run([sys.executable, "-c", blocked], check=True)

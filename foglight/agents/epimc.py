@@ -11,13 +11,13 @@ from foglight.agents._searching import Searcher
 from foglight.names import BadInput, Between, OneOf, Spec, Word
 from foglight.randomness import weighted
 from foglight.rules import max_legal, num_players
-from foglight.search.fusion import count_fusion
-from foglight.search.information_set_search import search
 from foglight.search.leaves import minimax, rollout
-from foglight.search.paths import first_of, new_paths, sample
-from foglight.search.sampled_form import sampled_form
-from foglight.search.steered import new_states, walk
-from foglight.solve.regret import FormRegrets
+from foglight.search.paths.fusion import count_fusion
+from foglight.search.paths.information_set_search import search
+from foglight.search.paths.sampled_form import sampled_form
+from foglight.search.paths.sampling import first_of, new_paths, sample
+from foglight.search.paths.steered import new_states, walk
+from foglight.solving.whole.regret import FormRegrets
 from foglight.worlds.tracker import Worlds
 
 _STEERED, RECORDED, _CFR = range(3)

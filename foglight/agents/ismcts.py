@@ -7,8 +7,8 @@ import numpy as np
 
 from foglight.agents._searching import Searcher
 from foglight.names import Between, OneOf
-from foglight.search.ismcts import Growth
 from foglight.search.leaves import minimax, rollout
+from foglight.search.trees.ismcts import Growth
 from foglight.worlds.tracker import Worlds
 
 

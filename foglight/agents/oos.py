@@ -10,7 +10,7 @@ from foglight.agents._searching import Searcher
 from foglight.names import BadInput, Between, OneOf
 from foglight.randomness import weighted
 from foglight.rules import key, num_players
-from foglight.search.oos import Walks, aim
+from foglight.search.trees.oos import Walks, aim
 from foglight.worlds.tracker import Worlds
 
 _RATE = 20_000  # worlds a layer whose hopes may be worked out, for each second of a time budget

@@ -18,10 +18,10 @@ from foglight.agents._searching import Explanation
 from foglight.names import BadInput, Between, Word
 from foglight.randomness import fold, weighted
 from foglight.rules import num_players
-from foglight.solve.lookahead import Lookahead, cut
-from foglight.solve.particles import Particles, first_particles, regenerated, thinned
-from foglight.solve.random_play import RandomPlay
-from foglight.solve.subgame import Evaluator
+from foglight.solving.depth_limited.subgame import Evaluator
+from foglight.solving.particles.belief import Particles, first_particles, regenerated, thinned
+from foglight.solving.particles.lookahead import Lookahead, cut
+from foglight.solving.particles.random_play import RandomPlay
 from foglight.worlds.regeneration import BeliefLost
 
 _NONE, _SHIPPED = "none", "auto"
@@ -64,13 +64,13 @@ class ParticleResolving(Agent):
         self._regenerations = 0
 
     def _evaluator_for(self, game: Any) -> tuple[Evaluator, int]:
-        from foglight.values.shipped import shipped_network  # needs no PyTorch by itself
+        from foglight.values.networks.shipped import shipped_network  # needs no PyTorch by itself
 
         path = shipped_network(game) if self.network == _SHIPPED else self.network
         if path is None or self.network == _NONE:
             return RandomPlay(seed=0), self.depth or 2
-        from foglight.values.evaluator import Network
-        from foglight.values.networks import one_thread
+        from foglight.values.networks.architectures import one_thread
+        from foglight.values.networks.evaluator import Network
 
         one_thread()
         network = Network(path)

@@ -7,7 +7,7 @@ import numpy as np
 
 from foglight.agents.epimc import RECORDED, Epimc
 from foglight.names import OneOf
-from foglight.search.open_worlds import try_every_action
+from foglight.search.paths.open_worlds import try_every_action
 from foglight.worlds.tracker import Worlds
 
 _EVERY, _ONE = range(2)

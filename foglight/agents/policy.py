@@ -30,7 +30,7 @@ from foglight.rules import (
     player,
     transition,
 )
-from foglight.solve.solved import Solved
+from foglight.solving.whole.solved import Solved
 
 
 @dataclass

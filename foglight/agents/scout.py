@@ -1,9 +1,8 @@
 """Reconnaissance Blind Chess, played for chances to win over weighted boards.
 
-It keeps the boards that explain what it was told, weighed by how the other is likely to move
-(`foglight/worlds/plausible_boards.py`). It looks where the best request gains most by what may be seen, and where it
-learns most. It requests what wins most often over a sample of the boards (`foglight/search/blind_chess.py`), a few of
-them judged by a UCI engine if there is one.
+It keeps the boards that explain its observations, weighted by how the opponent is likely to move (`plausible_boards`).
+It senses where it expects to improve its next move most, and where it learns most. It requests the move that wins most
+often over a sample of the boards (`choices`). A UCI engine, if there is one, judges a few of them.
 
 Without an engine, or with one that is not limited by time, what it does follows from the seed and the observations.
 """
@@ -17,15 +16,15 @@ import numpy as np
 
 from foglight.agents import Agent
 from foglight.agents._searching import Explanation
+from foglight.blind_chess.choices import INNER, chances, dangers, gains, information, list_requests, unjudged
+from foglight.blind_chess.plausible_boards import PlausibleBoards
+from foglight.blind_chess.uci import Engine, find_engine
 from foglight.chess import blind
 from foglight.chess.board import WHITE
 from foglight.chess.moves import NUM_MOVES
-from foglight.chess.uci import Engine, find_engine
 from foglight.names import BadInput, Between
 from foglight.randomness import fold, unit
-from foglight.search.blind_chess import INNER, chances, dangers, gains, information, list_requests, unjudged
 from foglight.worlds.expansion import systematic
-from foglight.worlds.plausible_boards import PlausibleBoards
 
 _AUTO, _NONE = "auto", "none"
 _CURIOSITY = 0.015  # what a bit is worth, in chances to win

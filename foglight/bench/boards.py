@@ -17,11 +17,11 @@ import numpy as np
 
 from foglight.bench.figures import Figure, rate
 from foglight.bits import get
+from foglight.blind_chess.boards import NONE, Boards
 from foglight.chess import notation
 from foglight.chess.board import TURN, WHITE
 from foglight.rules import TERMINAL
 from foglight.state import new_state
-from foglight.worlds.boards import NONE, Boards
 
 _FEW, _MANY = 500, 1_000_000
 _ALL = 12  # times as many boards as there were: enough room for all that follow

@@ -39,7 +39,7 @@ from foglight.rules import (
     transition,
 )
 from foglight.state import State, new_state, replay
-from foglight.worlds.deals import DealFilter
+from foglight.worlds.deals.filter import DealFilter
 from foglight.worlds.regeneration import BeliefLost
 from foglight.worlds.tracker import Tracker
 

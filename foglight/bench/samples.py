@@ -12,7 +12,7 @@ from typing import Any
 
 from foglight.bench.figures import FEWEST, LARGE, MOST, Figure, load_peer, played
 from foglight.state import State
-from foglight.worlds.deals import DealFilter
+from foglight.worlds.deals.filter import DealFilter
 
 CASES = {  # our game, and the same game there
     LARGE: "oh_hell(players=4,num_tricks_fixed=12)",

@@ -26,9 +26,9 @@ from foglight.playouts import random_playouts
 from foglight.randomness import generator
 from foglight.rules import CHANCE, num_players
 from foglight.search.belief import Belief
-from foglight.search.information_set_search import search
 from foglight.search.leaves import rollout
-from foglight.search.paths import new_paths, sample
+from foglight.search.paths.information_set_search import search
+from foglight.search.paths.sampling import new_paths, sample
 from foglight.state import State, new_state
 
 DEALT = ["leduc_poker", "oh_hell(players=3,suits=3,ranks=4,tricks=3)"]

@@ -3,7 +3,7 @@
 The paper values white's moves on the first turn at depth 3, which we read as white's turn, black's, and one more of
 white's: white's first sense tells nothing, so that the moves are the root. Then the same from positions of play. All
 root moves get a value, no bound; times are the best of several, taken in turns with the other ways. `as published` is
-the cache without what we have added to it, the parts of sets (`foglight/search/bound_cache.py`).
+the cache without what we have added to it, the parts of sets (`foglight/search/sets/bound_cache.py`).
 """
 
 from collections.abc import Callable
@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from foglight.bench.figures import Figure
+from foglight.bench.set_comparison import Compared, compare, positions
+from foglight.blind_chess.leaves import Centipawns
 from foglight.chess.blind import NO_SENSE
 from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.rules import begin, num_words, step
-from foglight.search.set_comparison import Compared, compare, positions
-from foglight.search.set_leaves import Centipawns
-from foglight.search.set_search import SetSearch
-from foglight.search.sketches import jaccard, signature
+from foglight.search.sets.search import SetSearch
+from foglight.search.sets.sketches import jaccard, signature
 
 GAME = "rbc"
 DEPTH, POSITIONS = 3, 20

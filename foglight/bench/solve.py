@@ -22,11 +22,11 @@ import numpy as np
 
 from foglight.bench.figures import Row, load_peer, number
 from foglight.names import BadInput
-from foglight.solve.plans import gaps
-from foglight.solve.regret import Regrets
-from foglight.solve.sequences import SequenceForm
-from foglight.solve.solver import exploitability, sequence_form, solve
-from foglight.solve.tree import build_tree
+from foglight.solving.whole.plans import gaps
+from foglight.solving.whole.regret import Regrets
+from foglight.solving.whole.sequences import SequenceForm
+from foglight.solving.whole.solver import exploitability, sequence_form, solve
+from foglight.solving.whole.tree import build_tree
 
 Side = Callable[[int], Any]  # does its work so many times
 

@@ -18,17 +18,17 @@ import numpy as np
 
 from foglight.bench.figures import Figure, Row
 from foglight.names import BadInput, unknown
-from foglight.solve.batched import BatchedRegrets, form_arrays
-from foglight.solve.plans import realised, values
-from foglight.solve.regret import Regrets
-from foglight.solve.sequences import Ranges, SequenceForm
-from foglight.solve.subgame import Subgames
-from foglight.solve.trunk import Trunk
-from foglight.values.datasets import Request
-from foglight.values.generation import generate, random_behaviour
+from foglight.solving.depth_limited.batched import BatchedRegrets, form_arrays
+from foglight.solving.depth_limited.subgame import Subgames
+from foglight.solving.depth_limited.trunk import Trunk
+from foglight.solving.whole.plans import realised, values
+from foglight.solving.whole.regret import Regrets
+from foglight.solving.whole.sequences import Ranges, SequenceForm
+from foglight.values.networks.datasets import Request
+from foglight.values.trunk.generation import generate, random_behaviour
 
 if TYPE_CHECKING:  # needs PyTorch
-    from foglight.values.tensor_cfr import Case
+    from foglight.bench.tensor_cfr import Case
 
 SECTIONS = ("data", "batch", "tensors")
 ALL = "all"
@@ -89,7 +89,7 @@ def tensors(game: str, beliefs: int, seed: int) -> list[Row]:
     """The same on tensors, where PyTorch can work; fails if values differ."""
     import torch
 
-    from foglight.values.tensor_cfr import measure
+    from foglight.bench.tensor_cfr import measure
 
     found: list[Row] = []
     given, threads = case(game, beliefs, seed), torch.get_num_threads()
@@ -103,7 +103,7 @@ def tensors(game: str, beliefs: int, seed: int) -> list[Row]:
 
 def case(game: str, beliefs: int, seed: int) -> "Case":
     """Belief states with their values and their rate one by one."""
-    from foglight.values.tensor_cfr import Case
+    from foglight.bench.tensor_cfr import Case
 
     sequences, ranges = belief_states(game, beliefs, seed)
     found = _one_by_one(sequences, ranges)
@@ -112,8 +112,8 @@ def case(game: str, beliefs: int, seed: int) -> "Case":
 
 
 def export(path: Path, seed: int = 0, beliefs: int = BELIEFS) -> None:
-    """Write the belief states of all games for `python -m foglight.values.tensor_cfr`."""
-    from foglight.values.tensor_cfr import save_cases
+    """Write the belief states of all games for `python -m foglight.bench.tensor_cfr`."""
+    from foglight.bench.tensor_cfr import save_cases
 
     try:
         with path.open("wb") as file:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from foglight.agents import agent_class
+from foglight.blind_chess.uci import find_engine
 from foglight.bridges.reconchess_player import FoglightPlayer
-from foglight.chess.uci import find_engine
 from foglight.names import BadInput, Spec, parse_spec, unknown
 
 BOTS = {name: f"reconchess.bots.{name}_bot" for name in ("trout", "attacker", "random")}

@@ -50,9 +50,9 @@ def train(
     facts: dict[str, Any] = {}
     try:
         if trunk:
-            from foglight.values.datasets import Request
-            from foglight.values.training import Settings
-            from foglight.values.trunk_training import train_trunk
+            from foglight.values.networks.datasets import Request
+            from foglight.values.networks.training import Settings
+            from foglight.values.trunk.training import train_trunk
 
             request = Request(name, trunk, strategies, iterations or 100, seed, recall, sparse)
             settings = Settings(kind or "particle", seed, mass=mass, **given)
@@ -64,8 +64,8 @@ def train(
 
                 file = train_trunk(request, settings, steps or 10_000, folder, device, processes, follow)
         else:
-            from foglight.values.experience import Plan
-            from foglight.values.self_play import learn
+            from foglight.values.self_play.experience import Plan
+            from foglight.values.self_play.learning import learn
 
             asked = given | ({"kind": kind} if kind else {}) | ({"iterations": iterations} if iterations else {})
             plan = Plan(name, depth, particles, rounds=rounds, games=games, seed=seed, easy=easy, mass=mass, **asked)

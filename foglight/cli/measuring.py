@@ -113,7 +113,7 @@ def bench_values(
     strategies: Annotated[int, typer.Option(help="Random strategies of the data set; each gives 9 points.")] = 1000,
     beliefs: Annotated[int, typer.Option(help="Belief states solved at once.")] = 256,
     export: Annotated[
-        Path | None, typer.Option(help="Write belief states for python -m foglight.values.tensor_cfr, and stop.")
+        Path | None, typer.Option(help="Write belief states for python -m foglight.bench.tensor_cfr, and stop.")
     ] = None,
     seed: Seed = 0,
     json_: Json = False,
@@ -124,7 +124,7 @@ def bench_values(
     tasks = bench_valuing.tasks(section, seed, strategies, beliefs)
     if export is not None:
         bench_valuing.export(export, seed, beliefs)
-        typer.echo(f"written to {export}; next: python -m foglight.values.tensor_cfr {export} --device cuda")
+        typer.echo(f"written to {export}; next: python -m foglight.bench.tensor_cfr {export} --device cuda")
         return
     _measure(tasks, json_)
 

@@ -23,7 +23,7 @@ def solve(
     json_: Json = False,
 ) -> None:
     """Find an equilibrium of a small game, and say how far from one it is."""
-    from foglight.solve.solver import sequence_form
+    from foglight.solving.whole.solver import sequence_form
 
     if seed < 0:
         raise BadInput(f"seed must be at least 0, not {seed}")
@@ -94,7 +94,7 @@ def belief(
     json_: Json = False,
 ) -> None:
     """Show what a seat can know, and what may be hidden from it, how likely."""
-    from foglight.worlds.marginals import draw, heat
+    from foglight.cli._belief import draw, heat
 
     state = _position(game, moves, store, number, after)
     if not -1 <= seat < state.num_players:

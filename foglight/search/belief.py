@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from foglight.cards.tricks import hides_only_cards, is_trick_taking
 from foglight.names import BadInput
 from foglight.policies import Uniform
 from foglight.randomness import fold
-from foglight.worlds.deal_story import Unfit
-from foglight.worlds.deals import DealFilter, worlds_in_layers
+from foglight.worlds.deals.cards import are_deals_better, worlds_in_layers
+from foglight.worlds.deals.filter import DealFilter
+from foglight.worlds.deals.story import Unfit
 from foglight.worlds.regeneration import BeliefLost
 from foglight.worlds.tracker import Tracker, Worlds
 
@@ -32,7 +32,7 @@ class Belief:
         self.observations: list[int] = []
         self.lost = False
         self._tracker: Tracker | None = None
-        if not is_trick_taking(game) or not (hides_only_cards(game) or worlds_in_layers(game) > cap):
+        if not are_deals_better(game, cap):
             self._track(cap)
 
     def _track(self, cap: int) -> None:

@@ -33,7 +33,7 @@ def learned(game: Any, path: Path | str) -> Learned:
 
     A belief of one history has mass 1, so it does not matter whether the network multiplies by it.
     """
-    from foglight.values.training import load_network  # needs PyTorch
+    from foglight.values.networks.training import load_network  # needs PyTorch
 
     trained = load_network(path)
     if trained.about["game"] != str(game):

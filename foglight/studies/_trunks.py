@@ -18,7 +18,7 @@ Results = dict[str, dict[str, Any]]
 def training_of(game: str, kind: str, strategies: int, seed: int, mass: bool = True) -> tuple[Any, str]:
     """A network that is yet to be trained, and the device on which it will be."""
     torch = limited_torch()
-    from foglight.values.training import Settings, Training
+    from foglight.values.networks.training import Settings, Training
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     return Training(_data(game, strategies, seed), Settings(kind, seed=seed, mass=mass), device), device
@@ -36,8 +36,8 @@ def limited_torch() -> Any:
 
 @functools.lru_cache(maxsize=1)
 def _data(game: str, strategies: int, seed: int) -> Any:
-    from foglight.values.datasets import Request
-    from foglight.values.generation import generate
+    from foglight.values.networks.datasets import Request
+    from foglight.values.trunk.generation import generate
 
     with tempfile.TemporaryDirectory() as folder:
         return generate(Request(game, TRUNKS[game], strategies, seed=seed), folder, processes=2)

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from foglight.policies import Biased
-from foglight.solve.expectation import expected_returns
+from foglight.solving.whole.expectation import expected_returns
 from foglight.studies.filtering_sizes import SIZES, position
-from foglight.worlds.deals import DealFilter
+from foglight.worlds.deals.filter import DealFilter
 
 BIASES = (0.5, 0.7, 0.9)
 PUBLISHED = {  # size: entropy and variance by bias, each with its standard error

@@ -39,8 +39,8 @@ from foglight.rules import (
     transition,
 )
 from foglight.state import State
-from foglight.worlds.deals import DealFilter
-from foglight.worlds.diagnostics import of_weights
+from foglight.worlds.deals.diagnostics import of_weights
+from foglight.worlds.deals.filter import DealFilter
 
 GAME, BIAS = "oh_hell(players=4,tricks=12)", 0.3
 TRICKS = (1, 4)  # played

@@ -21,7 +21,7 @@ from foglight.policies import Biased
 from foglight.state import State
 from foglight.studies.filtering_entropy import BIASES, PUBLISHED
 from foglight.studies.filtering_sizes import SIZES, new_game, position
-from foglight.worlds.deals import DealFilter
+from foglight.worlds.deals.filter import DealFilter
 
 WAYS = ("played", "at random", "favourites", "alike")
 RUNS = {True: {192: 40, 12_960: 40, 544_320: 20}, False: dict.fromkeys(SIZES, 100)}  # by quick

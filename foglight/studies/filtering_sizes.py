@@ -17,7 +17,7 @@ import numpy as np
 
 from foglight.policies import weigh
 from foglight.state import State
-from foglight.worlds.deals import DealFilter
+from foglight.worlds.deals.filter import DealFilter
 
 SIZES = {  # published size: suits, ranks, tricks, tricks played; three seats
     192: (2, 4, 2, 1),

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from foglight.policies import Biased
-from foglight.solve.expectation import expected_returns
-from foglight.solve.q_learning import q_learning
+from foglight.solving.whole.expectation import expected_returns
+from foglight.solving.whole.q_learning import q_learning
 from foglight.studies.filtering_sizes import SIZES, position
-from foglight.worlds.deals import DealFilter
+from foglight.worlds.deals.filter import DealFilter
 
 METHODS = ("true", "importance", "gibbs")
 SAMPLES = (1, 2, 5, 10, 20, 50, 100, 200, 400)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from foglight.solve.tree import Tree, build_tree
+from foglight.solving.whole.tree import Tree, build_tree
 
 CARDS = 13
 PUBLISHED = {  # rounds: histories, information states; N = 13

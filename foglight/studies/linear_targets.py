@@ -41,7 +41,7 @@ def work(variant: str, seed: int, steps: int) -> dict[str, Any]:
     """The loss over all points, now and then during training."""
     import torch
 
-    from foglight.values.networks import Batch
+    from foglight.values.networks.architectures import Batch
 
     torch.set_num_threads(1)  # matrices this small only wait for more
     torch.manual_seed(seed)
@@ -71,7 +71,7 @@ def work(variant: str, seed: int, steps: int) -> dict[str, Any]:
 def _network(variant: str) -> Any:
     from torch import nn
 
-    from foglight.values.networks import Particle, Positional
+    from foglight.values.networks.architectures import Particle, Positional
 
     network: Any
     if variant == "linear":

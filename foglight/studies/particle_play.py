@@ -16,7 +16,7 @@ import numpy as np
 from foglight.agent_policies import agent_policy
 from foglight.arena.intervals import wilson
 from foglight.policies import Tabular, Uniform
-from foglight.solve.solver import exploitability
+from foglight.solving.whole.solver import exploitability
 from foglight.studies import _matches
 from foglight.studies._trunks import Results, limited_torch
 

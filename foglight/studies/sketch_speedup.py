@@ -4,7 +4,7 @@ The paper has one data point: white's first turn in Reconnaissance Blind Chess a
 and 19.4 with it, by a chess engine; values differ by less than 100 centipawns on average and never by more than 300.
 Ours are by a static evaluation in compiled code, so that time tells what searching costs, and the number of worlds
 evaluated what an engine would cost. `as published` is the paper's cache, its algebra and the direction of its bounds
-put right; `accelerated` and `exact` also keep the parts of sets that make them bad (`foglight/search/bound_cache.py`).
+put right; `accelerated` and `exact` also keep the parts of sets that make them bad (`search/sets/bound_cache.py`).
 """
 
 import functools
@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from foglight.arena.report import new_figure, save
+from foglight.bench.set_comparison import Met, compare, positions
+from foglight.blind_chess.leaves import Centipawns
 from foglight.chess.blind import NO_SENSE
 from foglight.games import load_game
 from foglight.rules import begin, num_words, step
-from foglight.search.set_comparison import Met, compare, positions
-from foglight.search.set_leaves import Centipawns, Even
-from foglight.search.set_search import SetSearch
+from foglight.search.sets.leaves import Even
+from foglight.search.sets.search import SetSearch
 
 RBC, DARK_CHESS, PHANTOM_TTT = "rbc", "dark_chess(size=4,repetition=ignore)", "phantom_ttt"
 LEAVES = {RBC: Centipawns(), DARK_CHESS: Centipawns(4), PHANTOM_TTT: Even()}

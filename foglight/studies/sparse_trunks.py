@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from foglight.solve.behaviour import behaviour_of
-from foglight.solve.particles import Particles, part
-from foglight.solve.plans import realised
-from foglight.solve.public import public_state
-from foglight.solve.solver import solve
-from foglight.solve.subgame import Evaluator, Oracle
-from foglight.solve.trunk import Trunk, TrunkJudge, solve_trunk
+from foglight.solving.depth_limited.public import public_state
+from foglight.solving.depth_limited.subgame import Evaluator, Oracle
+from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, solve_trunk
+from foglight.solving.particles.belief import Particles, part
+from foglight.solving.whole.behaviour import behaviour_of
+from foglight.solving.whole.plans import realised
+from foglight.solving.whole.solver import solve
 from foglight.studies._trunks import JUDGING, LONGEST, SEEDS, STRATEGIES, TRUNKS, Results, runs_of, training_of
 
 FIRST_MOVES = {"goofspiel(cards=5)": 2, "leduc_poker": 5}  # depth at which the sparse trunks begin
@@ -63,7 +63,7 @@ def work(
         uniform = judge(game).exploitability({}, JUDGING)
         return {"game": game, "kind": kind, "uniform": uniform} | curve(game, Oracle(100), fractions)
     training, device = training_of(game, kind, strategies, seed)
-    from foglight.values.evaluator import Network
+    from foglight.values.networks.evaluator import Network
 
     training.advance(steps)
     return {"game": game, "kind": kind} | curve(game, Network(training.trained(), device), fractions)

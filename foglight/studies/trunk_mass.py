@@ -5,7 +5,7 @@ an information state. Ours are multiplied by it, the mass. All else is as in `tr
 sets, weights at the start, order of batches, steps, 100 iterations of CFR+ in the trunk, and how the trunk is judged.
 
 The paper speaks of beliefs that are not normalised. Ranges are here, for both, and what a network says is multiplied by
-the sum of the other seat's range and by the chance of the likeliest history (`values.layout`).
+the sum of the other seat's range and by the chance of the likeliest history (`values.networks.layout`).
 """
 
 from pathlib import Path

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from foglight.solve.subgame import Oracle
-from foglight.solve.trunk import Trunk, TrunkJudge, solve_trunk
+from foglight.solving.depth_limited.subgame import Oracle
+from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, solve_trunk
 from foglight.studies._trunks import JUDGING, SEEDS, STRATEGIES, TRUNKS, Results, runs_of, training_of
 
 KINDS = ("positional", "particle", "histories")
@@ -52,7 +52,7 @@ def work(
         bounds = {"uniform": judge.exploitability({}, JUDGING), "oracle": judge.exploitability(exact, JUDGING)}
         return {"game": game, "kind": "bounds"} | bounds
     training, device = training_of(game, kind, strategies, seed, mass)
-    from foglight.values.evaluator import Network
+    from foglight.values.networks.evaluator import Network
 
     losses, exploitabilities = [], []
     for mark in marks:

@@ -16,14 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from foglight.cards.tricks import hand_words, is_trick_taking
 from foglight.games import load_game
 from foglight.names import BadInput, unknown
 from foglight.policies import weigh
 from foglight.rules import CHANCE, PUBLIC, formula, num_players
 from foglight.state import State, replay
-from foglight.worlds.deal_story import Unfit
-from foglight.worlds.deals import DealFilter, card_marginals, has_usual_places, worlds_in_layers
+from foglight.worlds.deals.cards import (
+    card_marginals,
+    distinct_deals,
+    has_usual_places,
+    is_trick_taking,
+    worlds_in_layers,
+)
+from foglight.worlds.deals.filter import DealFilter
+from foglight.worlds.deals.story import Unfit
 from foglight.worlds.layers import Layers
 from foglight.worlds.marginals import Marginals, marginals
 from foglight.worlds.sat import Sat
@@ -160,10 +166,8 @@ class HistoryFilter:
             return self._worker.deals()
         if not is_trick_taking(self.game):
             raise BadInput(f"{self.game} is not a trick-taking game; count() counts its histories")
-        words = hand_words(self.game)
-        held = slice(words.start, 2 * words.stop - words.start)
-        rows = [self._worker.layers[i].rows[world, held] for i, world in self._worker.ends]
-        return len(np.unique(np.array(rows), axis=0)) if rows else 0
+        rows = [self._worker.layers[i].rows[world] for i, world in self._worker.ends]
+        return len(distinct_deals(self.game, np.array(rows))) if rows else 0
 
     def belief(self, most: int = 2000, seed: int = 0) -> Marginals:
         """What is where, how likely, at the end of these histories: exact, or from `most` draws if there are more.

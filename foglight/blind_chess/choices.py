@@ -1,0 +1,179 @@
+"""Where to look and what to request in blind chess, from weighted boards.
+
+Chances to win come from centipawns, 1 / (1 + exp(-cp / SCALE)), so that what is won or lost already counts for little.
+On a board, a request is worth
+
+    1                             if it takes the king
+    CAUGHT                        if it leaves the own king where it can be taken
+    p + UNNOTICED * (1 - p)       if it attacks the other's king without taking anything: whoever does not notice, loses
+    p                             otherwise, where p is the chance after the move that becomes of it
+
+by an engine's word where it is known, else with captures played out (`captures.py`). The value of a
+request is the mean over boards.
+"""
+
+import numpy as np
+from numpy import int64, uint64
+
+from foglight.bits import get, lowest
+from foglight.blind_chess.captures import is_in_check, king_of, quiet, quiet_room, two_leaps
+from foglight.chess import blind
+from foglight.chess.board import EMPTY, KING, KNIGHT, TURN, WORDS, of_kind, pieces_of
+from foglight.chess.moves import NUM_MOVES
+from foglight.compile import kernel
+from foglight.randomness import fold
+
+SCALE, CAUGHT, UNNOTICED = 400.0, 0.08, 0.2
+INNER = np.array([8 * rank + file for rank in range(1, 7) for file in range(1, 7)])  # windows at the edge show less
+
+
+def information(boards: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """How many bits a look around each square of INNER is expected to tell about which board it is."""
+    room = 1 << int(np.ceil(np.log2(2 * len(boards) + 2)))
+    return _information(boards, weights, INNER, np.zeros(room, np.int64), np.zeros(room))
+
+
+def chances(boards: np.ndarray, requests: np.ndarray, known: np.ndarray | None = None) -> np.ndarray:
+    """What each request is worth on each board, float64[boards, requests]; NONE is passing.
+
+    `known` may hold centipawns of moves and, last, of passing, float64[boards, NUM_MOVES + 1], nan where nobody knows.
+    """
+    if known is None:
+        known = np.full((len(boards), NUM_MOVES + 1), np.nan)
+    return _chances(boards, requests, known, quiet_room())
+
+
+def unjudged(boards: np.ndarray, requests: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What may come of requests that nobody has judged: places in `known`, int64[n, 2], and the boards after them.
+
+    Left out are boards on which a king can be taken, before or after.
+    """
+    places = np.empty((len(boards) * len(requests), 2), np.int64)
+    found = np.empty((len(places), WORDS), np.uint64)
+    n = _unjudged(boards, requests, known.copy(), places, found)
+    return places[:n], found[:n]
+
+
+def gains(boards: np.ndarray, weights: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """By how much a look around each square of INNER is expected to raise the value of the best request."""
+    return _gains(boards, weights, values, INNER)
+
+
+@kernel
+def list_requests(board):
+    """The moves that the side to move may request, ascending."""
+    out = np.empty(512, np.int64)
+    return out[: blind.write_requests(board, out)]
+
+
+@kernel
+def dangers(boards, seat):
+    """How the seat's king stands, by board: 0 well, 1 a knight may attack it with its next move, 2 it is attacked."""
+    found = np.zeros(len(boards), np.int64)
+    for i in range(len(boards)):
+        king = king_of(boards[i], seat)
+        if is_in_check(boards[i], seat):
+            found[i] = 2
+        elif king != uint64(0):
+            knights = of_kind(boards[i], KNIGHT) & pieces_of(boards[i], 1 - seat)
+            found[i] = two_leaps(lowest(king)) & knights != uint64(0)
+    return found
+
+
+@kernel
+def _information(boards, weights, squares, keys, sums):
+    found = np.zeros(len(squares))
+    mask = len(keys) - 1
+    for s in range(len(squares)):
+        keys[:] = 0
+        sums[:] = 0.0
+        for i in range(len(boards)):
+            key = 1 + blind.window(boards[i], squares[s])
+            slot = int64(uint64(fold(uint64(0), key)) & uint64(mask))
+            while keys[slot] != 0 and keys[slot] != key:
+                slot = slot + 1 & mask
+            keys[slot] = key
+            sums[slot] += weights[i]
+        for slot in range(len(keys)):
+            if sums[slot] > 0.0:
+                found[s] -= sums[slot] * np.log2(sums[slot])
+    return found
+
+
+@kernel
+def _chances(boards, requests, known, room):
+    values = np.empty((len(boards), len(requests)))
+    done, child = np.empty(NUM_MOVES + 1), np.empty(WORDS, np.uint64)
+    for i in range(len(boards)):
+        seat = get(boards[i], TURN)
+        done[:] = -1.0
+        for j in range(len(requests)):
+            became = blind.NONE if requests[j] == blind.NONE else blind.outcome(boards[i], requests[j])
+            place = NUM_MOVES if became == blind.NONE else became
+            if done[place] < 0.0:
+                for k in range(WORDS):
+                    child[k] = boards[i, k]
+                kind, _ = blind.play_outcome(child, became)
+                if kind == KING:
+                    value = 1.0
+                elif is_in_check(child, seat):
+                    value = CAUGHT
+                else:
+                    worth = known[i, place]
+                    if np.isnan(worth):
+                        worth = -quiet(child, room)
+                    value = 1.0 / (1.0 + np.exp(-worth / SCALE))
+                    if kind == EMPTY and is_in_check(child, 1 - seat):
+                        value += UNNOTICED * (1.0 - value)
+                done[place] = value
+            values[i, j] = done[place]
+    return values
+
+
+@kernel
+def _unjudged(boards, requests, known, places, found):
+    n = 0
+    for i in range(len(boards)):
+        seat = get(boards[i], TURN)
+        if is_in_check(boards[i], 1 - seat):
+            continue
+        for j in range(len(requests)):
+            became = blind.NONE if requests[j] == blind.NONE else blind.outcome(boards[i], requests[j])
+            place = NUM_MOVES if became == blind.NONE else became
+            if np.isnan(known[i, place]):
+                known[i, place] = 0.0
+                for k in range(WORDS):
+                    found[n, k] = boards[i, k]
+                blind.play_outcome(found[n], became)
+                if not is_in_check(found[n], seat):
+                    places[n, 0], places[n, 1] = i, place
+                    n += 1
+    return n
+
+
+@kernel
+def _gains(boards, weights, values, squares):
+    n, k = values.shape
+    found = np.zeros(len(squares))
+    windows, order = np.empty(n, np.int64), np.empty(n, np.int64)
+    sums = np.zeros(k)
+    for i in range(n):
+        for j in range(k):
+            sums[j] += weights[i] * values[i, j]
+    before = sums.max()
+    for s in range(len(squares)):
+        for i in range(n):
+            windows[i] = blind.window(boards[i], squares[s])
+        order = np.argsort(windows)
+        begin = 0
+        while begin < n:
+            end = begin
+            sums[:] = 0.0
+            while end < n and windows[order[end]] == windows[order[begin]]:
+                for j in range(k):
+                    sums[j] += weights[order[end]] * values[order[end], j]
+                end += 1
+            found[s] += sums.max()
+            begin = end
+        found[s] -= before
+    return found

@@ -1,0 +1,21 @@
+"""What a chess position at the horizon is worth to searches over sets of worlds."""
+
+from typing import NamedTuple
+
+from foglight.blind_chess.evaluation import centipawns
+from foglight.chess.board import WHITE
+from foglight.compile import implements
+from foglight.search.leaves import evaluate
+
+
+class Centipawns(NamedTuple):
+    """The position of a game of chess on a board of that size, at a glance; the king is worth `win`."""
+
+    size: int = 8
+    win: float = 10_000.0
+
+
+@implements(Centipawns, evaluate.__name__)
+def _centipawns(leaf, game, world, random, out):
+    out[WHITE] = centipawns(leaf.size, world)
+    out[1 - WHITE] = -out[WHITE]

@@ -1,0 +1,314 @@
+"""Engines that speak UCI, such as Stockfish: what positions are worth, and what each move in them is.
+
+An engine is a program of its own, asked through pipes; several may run side by side. Answers are kept by position. A
+program that dies, hangs or answers what nobody can read is started again and asked once more; if that fails too, the
+position gets what `captures.quiet` says, and after a few such positions in a row we give up. Positions without a king,
+or in which the king of the side that has just moved can be taken, are never sent: there is no such chess, and engines
+crash on it. They are decided here.
+"""
+
+import os
+import re
+import select
+import shutil
+import subprocess
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy import uint64
+
+from foglight.bits import get
+from foglight.blind_chess.captures import WIN, is_in_check, king_of, quiet, quiet_room
+from foglight.chess import notation
+from foglight.chess.board import CLOCK, STATE, TURN, WHITE, WORDS
+from foglight.compile import kernel
+from foglight.names import BadInput
+
+NAMES = ("stockfish",)  # what is looked for
+_BESIDE_PATH = "/usr/games"  # where Debian puts engines, and where not every PATH looks
+_SAME = uint64((1 << CLOCK[1]) - 1)  # the bits of the state that tell positions apart
+_ALL_LINES = 256
+_SURE = WIN - 1000  # what a score counts at most that is no mate
+_GIVING_UP = 10  # positions in a row on which the engine failed
+_MOVE = re.compile(r"[a-h][1-8][a-h][1-8][qrbn]?$")
+_SEND, _WON, _LOST = 0, 1, 2  # of positions: to be sent, won or lost for the side to move
+
+
+class Answer(NamedTuple):
+    """What an engine says about a position, in centipawns to the side to move."""
+
+    value: int
+    lines: dict[str, int]  # by the first move, as `e2e4` or `e7e8q`
+
+
+def find_engine(path: str | None = None) -> str:
+    """The program of that name or path, or the first known engine on PATH."""
+    search = os.pathsep.join((os.environ.get("PATH", ""), _BESIDE_PATH))
+    found = next((which for name in ((path,) if path else NAMES) if (which := shutil.which(name, path=search))), None)
+    if found is None:
+        what = f"no program {path!r}" if path else "no chess engine on PATH"
+        raise BadInput(f"{what}; install Stockfish (apt-get install stockfish), or say where one is with --engine PATH")
+    return found
+
+
+class Engine:
+    """A UCI engine in one or several processes; each position gets `depth` plies, `nodes` or `seconds`, one of them.
+
+    A forgetful one starts afresh with every position, which takes it a millisecond; answers then depend on nothing
+    else, unless time limits them.
+    """
+
+    def __init__(
+        self,
+        path: str | None = None,
+        *,
+        processes: int = 1,
+        depth: int = 0,
+        nodes: int = 0,
+        seconds: float = 0.0,
+        memory: int = 4,
+        forgetful: bool = False,
+        patience: float = 10.0,
+        remembered: int = 200_000,
+    ) -> None:
+        if sum(map(bool, (depth, nodes, seconds))) > 1 or min(depth, nodes, seconds) < 0:
+            raise BadInput("give an engine one of depth, nodes and seconds, and let it be positive")
+        if not 1 <= processes <= 256:
+            raise BadInput(f"processes must be from 1 to 256, not {processes}")
+        self.path = find_engine(path)
+        limit = f"nodes {nodes}" if nodes else f"movetime {max(1, round(1000 * seconds))}" if seconds else ""
+        self._go = f"go {limit or f'depth {depth or 4}'}"
+        self._options = {"Threads": 1, "Hash": memory}
+        self._forgetful = forgetful
+        self._patience, self._remembered = patience + seconds, remembered
+        self._processes: list[_Process | None] = [None] * processes
+        self._owner = os.getpid()  # programs belong to the process that started them
+        self._answers: dict[tuple[bytes, bool], Answer] = {}
+        self.asked = self.restarts = self.failures = (
+            0  # positions sent, programs started again, positions without answer
+        )
+        self._failed_in_a_row = 0
+
+    def __enter__(self) -> "Engine":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_owner"):
+            self.close()
+
+    def close(self) -> None:
+        """End the programs; asking again starts new ones."""
+        if self._owner == os.getpid():
+            for place in range(len(self._processes)):
+                self._drop(place)
+
+    def evaluate(self, rows: np.ndarray) -> np.ndarray:
+        """What positions are worth to white, in centipawns; rows are worlds of chess on the full board."""
+        values = np.array([answer.value for answer in self._answered(rows, every_move=False)], float)
+        return np.where(rows[:, STATE] & uint64(1) == uint64(WHITE), values, -values)
+
+    def analyse(self, rows: np.ndarray) -> list[dict[int, int]]:
+        """What each legal move is worth to who plays it, for each position; nothing where a king can be taken."""
+        answers = self._answered(rows, every_move=True)
+        return [
+            {notation.read_coordinates(row, text): value for text, value in answer.lines.items()}
+            for row, answer in zip(rows, answers, strict=True)
+        ]
+
+    def best_moves(self, fen: str, n: int = 1) -> list[tuple[str, int]]:
+        """The n best moves of a position and what they are worth to the side to move, the best first."""
+        size, board = notation.read_fen(fen)
+        if size != 8:
+            raise BadInput(f"engines play on 8x8 squares, not {size}x{size}")
+        lines = self._answered(board[None, :], every_move=True)[0].lines
+        return sorted(lines.items(), key=lambda line: -line[1])[:n]
+
+    def _answered(self, rows: np.ndarray, every_move: bool) -> list[Answer]:
+        """Answers in the order of the rows, from memory where they are known."""
+        boards = rows[:, :WORDS].copy()
+        boards[:, STATE] &= _SAME
+        keys = [(board.tobytes(), every_move) for board in boards]
+        places = {key: i for i, key in enumerate(keys) if key not in self._answers}
+        if len(self._answers) + len(places) > self._remembered:
+            self._answers.clear()
+            places = {key: i for i, key in enumerate(keys)}
+        fates = _fates(boards[list(places.values())])
+        unknown = []
+        for (key, i), fate in zip(places.items(), fates.tolist(), strict=True):
+            if fate == _SEND:
+                unknown.append((key, i))
+            else:
+                self._answers[key] = Answer(WIN if fate == _WON else -WIN, {})
+        shares = [unknown[i :: len(self._processes)] for i in range(len(self._processes))]
+        busy = [(place, share) for place, share in enumerate(shares) if share]
+        if len(busy) == 1:
+            self._ask(*busy[0], boards)
+        elif busy:
+            with ThreadPoolExecutor(len(busy)) as pool:
+                for done in [pool.submit(self._ask, place, share, boards) for place, share in busy]:
+                    done.result()
+        return [self._answers[key] for key in keys]
+
+    def _ask(self, place: int, share: list[tuple[tuple[bytes, bool], int]], boards: np.ndarray) -> None:
+        for key, i in share:
+            fen = notation.fen(8, boards[i])
+            answer = self._try(place, fen, key[1]) or self._try(place, fen, key[1])
+            self.asked += 1
+            if answer is None:
+                self.failures += 1
+                self._failed_in_a_row += 1
+                answer = Answer(int(quiet(boards[i], quiet_room())), {})
+                if self._failed_in_a_row >= _GIVING_UP:
+                    raise BadInput(
+                        f"{self.path} failed on {_GIVING_UP} positions in a row; is it a working UCI engine?"
+                    )
+            else:
+                self._failed_in_a_row = 0
+            self._answers[key] = answer
+
+    def _try(self, place: int, fen: str, every_move: bool) -> Answer | None:
+        """The answer of one program, or nothing if it fails; it is then ended, and started again when next asked."""
+        if self._owner != os.getpid():  # forked: pipes belong to the parent
+            self._owner, self._processes = os.getpid(), [None] * len(self._processes)
+        process = self._processes[place]
+        try:
+            if process is None:
+                process = self._processes[place] = _Process(self.path, self._options, self._patience)
+            return process.answer(fen, self._go, _ALL_LINES if every_move else 1, self._forgetful)
+        except (_Failure, OSError):
+            if process is None:
+                raise BadInput(f"{self.path} does not speak UCI; give a chess engine such as Stockfish") from None
+            self._drop(place)
+            self.restarts += 1
+            return None
+        except KeyboardInterrupt:  # half an answer is in the pipe
+            self._drop(place)
+            raise
+
+    def _drop(self, place: int) -> None:
+        process, self._processes[place] = self._processes[place], None
+        if process is not None:
+            process.close()
+
+
+# One program ----------------------------------------------------------------------------------------------------
+
+
+class _Failure(Exception):
+    """The program has died, hangs, or says what cannot be read."""
+
+
+class _Process:
+    """A running engine."""
+
+    def __init__(self, path: str, options: dict[str, int], patience: float) -> None:
+        self.patience, self.rest, self.lines = patience, b"", 1
+        self.program = subprocess.Popen(
+            [path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            start_new_session=True,  # Ctrl-C is for us
+        )
+        try:
+            self.say("uci")
+            self.until("uciok")
+            for name, value in options.items():
+                self.say(f"setoption name {name} value {value}")
+            self.say("isready")
+            self.until("readyok")
+        except (_Failure, OSError):
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self.program.kill()
+        for pipe in (self.program.stdin, self.program.stdout):
+            if pipe is not None:
+                pipe.close()
+        self.program.wait()
+
+    def say(self, line: str) -> None:
+        assert self.program.stdin is not None
+        self.program.stdin.write(line.encode() + b"\n")
+
+    def until(self, word: str) -> list[str]:
+        """All lines up to the one that begins with a word."""
+        assert self.program.stdout is not None
+        pipe, lines, end = self.program.stdout.fileno(), [], time.monotonic() + self.patience
+        while True:
+            while b"\n" in self.rest:
+                line, self.rest = self.rest.split(b"\n", 1)
+                lines.append(line.decode(errors="replace").strip())
+                if lines[-1].split(" ", 1)[0] == word:
+                    return lines
+            if not select.select([pipe], [], [], max(0.0, end - time.monotonic()))[0]:
+                raise _Failure("no answer")
+            more = os.read(pipe, 1 << 16)
+            if not more:
+                raise _Failure("it has ended")
+            self.rest += more
+
+    def answer(self, fen: str, go: str, lines: int, forgetful: bool) -> Answer:
+        if forgetful:
+            self.say("ucinewgame")
+        if lines != self.lines:
+            self.say(f"setoption name MultiPV value {lines}")
+            self.lines = lines
+        self.say(f"position fen {fen}\n{go}")
+        said = self.until("bestmove")
+        best = said[-1].split()[1:2]
+        if not best or (best[0] not in ("(none)", "0000") and not _MOVE.match(best[0])):
+            raise _Failure("that is no move")
+        return _read_answer(said)
+
+
+def _read_answer(said: Iterable[str]) -> Answer:
+    """The last value of each first move, and of the best line."""
+    value, lines = None, {}
+    for line in said:
+        words = line.split()
+        if "score" not in words or "lowerbound" in words or "upperbound" in words:
+            continue
+        try:
+            kind, number = words[words.index("score") + 1 : words.index("score") + 3]
+            scored = _centipawns(kind, int(number))
+        except ValueError:
+            raise _Failure("that is no score") from None
+        move = words[words.index("pv") + 1] if "pv" in words[:-1] else ""
+        if _MOVE.match(move):
+            lines[move] = scored
+        if "multipv" not in words or words[words.index("multipv") + 1] == "1":
+            value = scored
+    if value is None:
+        raise _Failure("no score")
+    return Answer(value, lines)
+
+
+def _centipawns(kind: str, number: int) -> int:
+    """A score as one number, a mate in n moves worth a little less than WIN."""
+    if kind == "mate":
+        return WIN - number if number > 0 else -WIN - number
+    if kind != "cp":
+        raise ValueError(kind)
+    return max(-_SURE, min(_SURE, number))
+
+
+@kernel
+def _fates(boards):
+    """Which positions may be sent to an engine, and who has won the others."""
+    found = np.zeros(len(boards), np.int64)
+    for i in range(len(boards)):
+        mover = get(boards[i], TURN)
+        if king_of(boards[i], mover) == uint64(0):
+            found[i] = _LOST
+        elif king_of(boards[i], 1 - mover) == uint64(0) or is_in_check(boards[i], 1 - mover):
+            found[i] = _WON
+    return found

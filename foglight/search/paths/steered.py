@@ -1,0 +1,166 @@
+"""Paths that are steered: learn how everybody goes on, then find out which first move is best against that.
+
+Sampling all actions alike wastes nearly all paths on play that nobody would choose, the more so the deeper. Here the
+information states below the root learn while paths come in: each is a bandit with upper confidence bounds [Auer2002],
+fed with its own mover's payoffs. Three things keep this from going wrong.
+
+- The first move is not steered. Another seat that does not see it learns to answer all of them alike. If it were, the
+  others would learn to answer the very move we settle on, as if they had seen it.
+- A state is left to chance until it has been visited a few times for each of its actions: what rests on a handful of
+  paths is noise, and maximising over noise is worse than not choosing at all. So how deep the reasoning goes depends on
+  how far the paths suffice, state by state.
+- After some learning the worse half of the first moves is dropped, again and again [Karnin2013]. The others learn on.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy import int64, uint64
+
+from foglight.compile import jitable, kernel
+from foglight.randomness import below, unit
+from foglight.rules import (
+    CHANCE,
+    TERMINAL,
+    copy_world,
+    deal,
+    key,
+    legal,
+    max_legal,
+    new_worlds,
+    num_players,
+    player,
+)
+from foglight.search.leaves import evaluate
+from foglight.search.paths.sampling import advance
+
+_SQUARES = 4096  # square roots that are remembered
+_LEVELS = 16
+
+
+class States(NamedTuple):
+    """What has been learned of information states: a hash table, and a stretch of numbers for each of them."""
+
+    keys: np.ndarray  # uint64[T], a power of 2; 0 where free
+    begins: np.ndarray  # int64[T]
+    visits: np.ndarray  # int64[T]
+    counts: np.ndarray  # int64[M]: by action
+    sums: np.ndarray  # float64[M]: of the mover's payoffs
+    tally: np.ndarray  # int64[3]: states, numbers in use, visits to states that found no room
+    visited: np.ndarray  # int64[levels]: visits to states, by how many decisions came before
+    settled: np.ndarray  # int64[levels]: of these, to states that were no longer left to chance
+    spread: np.ndarray  # float64[2]: the least and the largest payoff so far
+    rise: np.ndarray  # float64: sqrt(log n)
+    fall: np.ndarray  # float64: 1 / sqrt(n)
+
+
+def new_states(most: int, actions: int) -> States:
+    """Room for so many states with so many actions on average; what comes after that is left to chance."""
+    size = 1 << (2 * most - 1).bit_length()
+    n = np.arange(1, _SQUARES + 1)
+    return States(
+        np.zeros(size, np.uint64),
+        np.zeros(size, np.int64),
+        np.zeros(size, np.int64),
+        np.zeros(most * actions, np.int64),
+        np.zeros(most * actions),
+        np.zeros(3, np.int64),
+        np.zeros(_LEVELS, np.int64),
+        np.zeros(_LEVELS, np.int64),
+        np.array([np.inf, -np.inf]),
+        np.sqrt(np.log(n)),
+        1.0 / np.sqrt(n),
+    )
+
+
+@jitable
+def _find(states, code, m):
+    """The place of a state, made if there is room; -1 if there is not."""
+    mask = len(states.keys) - 1
+    slot = int64(code & uint64(mask))
+    while states.keys[slot] != uint64(0) and states.keys[slot] != code:
+        slot = (slot + 1) & mask
+    if states.keys[slot] == uint64(0):
+        if states.tally[1] + m > len(states.counts) or 2 * states.tally[0] >= len(states.keys):
+            states.tally[2] += 1
+            return -1
+        states.keys[slot] = code
+        states.begins[slot] = states.tally[1]
+        states.tally[0] += 1
+        states.tally[1] += m
+    return slot
+
+
+@jitable
+def _promising(states, slot, m, explore, random):
+    """The action with the highest upper confidence bound; one that was never tried comes first."""
+    first = states.begins[slot]
+    bonus = explore * (states.spread[1] - states.spread[0]) * 0.5
+    bonus *= states.rise[min(states.visits[slot], _SQUARES) - 1]
+    best, choice = -np.inf, 0
+    start = below(random, m)
+    for k in range(m):
+        a = start + k if start + k < m else start + k - m
+        count = states.counts[first + a]
+        if count == 0:
+            return a
+        score = states.sums[first + a] / count + bonus * states.fall[min(count, _SQUARES) - 1]
+        if score > best:
+            best, choice = score, a
+    return choice
+
+
+@kernel
+def walk(game, leaf, states, rows, weights, random, n, depth, least, explore, first_moves, sums, counts):
+    """n paths from worlds taken by weight, the first move uniform among `first_moves`; payoffs by first move."""
+    seats = num_players(game)
+    room = new_worlds(game, 2)
+    actions, odds, payoffs = np.empty(max_legal(game), np.int64), np.empty(max_legal(game)), np.empty(seats)
+    slots, choices, movers = np.empty(depth, np.int64), np.empty(depth, np.int64), np.empty(depth, np.int64)
+    w, done = 0, weights[0]
+    spacing = 1.0 / n
+    wanted = unit(random) * spacing
+    for _ in range(n):
+        while done <= wanted and w + 1 < len(rows):
+            w += 1
+            done += weights[w]
+        wanted += spacing
+        now, d = 0, 0
+        copy_world(game, room[now], rows[w])
+        seat = player(game, room[now])
+        mover = seat
+        while mover != TERMINAL and d < depth:
+            if mover == CHANCE:
+                action = deal(game, room[now], random, actions, odds)
+            else:
+                m = legal(game, room[now], actions)
+                slots[d], movers[d] = -1, mover
+                if d == 0:
+                    choices[d] = first_moves[below(random, len(first_moves))]
+                else:
+                    slot = _find(states, uint64(key(game, room[now], mover)), m)
+                    settled = slot >= 0 and states.visits[slot] >= least * m
+                    states.visited[d] += 1
+                    states.settled[d] += settled
+                    slots[d] = slot
+                    if not settled:
+                        choices[d] = below(random, m)
+                    else:
+                        choices[d] = _promising(states, slot, m, explore, random)
+                action = actions[choices[d]]
+                d += 1
+            advance(game, room[now], action, room[1 - now], depth - d)
+            now = 1 - now
+            mover = player(game, room[now])
+        evaluate(leaf, game, room[now], random, payoffs)
+        counts[choices[0]] += 1
+        sums[choices[0]] += payoffs[seat]
+        for s in range(seats):
+            states.spread[0] = min(states.spread[0], payoffs[s])
+            states.spread[1] = max(states.spread[1], payoffs[s])
+        for k in range(1, d):
+            if slots[k] >= 0:
+                at = states.begins[slots[k]] + choices[k]
+                states.visits[slots[k]] += 1
+                states.counts[at] += 1
+                states.sums[at] += payoffs[movers[k]]

@@ -1,0 +1,290 @@
+"""Alpha-beta over information sets [Bernardoni2019]: what a seat can be sure of, whatever is true and the other does.
+
+A node is a set X of worlds that the seat holds possible when it is to act. With t turns left,
+
+    v(X, t) = max over the seat's actions a of min over what may come of it in any world of X:
+                  the payoff of worlds in which the game ends, the leaf evaluation of those with no turn left,
+                  v(C, t') of each class C of worlds that then show the seat the same
+
+A turn is a run of actions of one seat, so that a sense and the move that follows are one. The other seat plays all of
+its actions in all worlds (`set_expansion.py`): it knows everything. Depth 3 is the seat's own turn, the other's, and
+one more of its own; where a set is given after its sense, the rest of the turn is the first. If X is part of Y,
+v(X, t) >= v(Y, t), since what is safe in Y is safe in X; the cache (`bound_cache.py`) lives on it.
+
+v({x}, t) of single worlds does not determine v(X, t), as the paper says: different worlds may need different actions.
+So there the odds of a bound are a rule of thumb, while containment bounds exactly.
+
+The kernel (`set_frames.py`) comes back when it needs room, values of leaves that somebody else evaluates, a bound to be
+checked, or has worked for a while.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from foglight.compile import is_compiled, kernel
+from foglight.names import BadInput
+from foglight.rules import CHANCE, begin, legal, max_legal, num_players, num_words, player
+from foglight.search.sets import bound_cache
+from foglight.search.sets.bound_cache import BoundCache
+from foglight.search.sets.expansion import (
+    ASK,
+    ASKED,
+    BEGIN,
+    CHECK,
+    CHOSEN,
+    DONE,
+    END,
+    GROW,
+    LEAVES,
+    LEVEL,
+    MADE,
+    NODES,
+    PAUSE,
+    REFUSE,
+    TURNS,
+    grown,
+    new_stack,
+)
+from foglight.search.sets.frames import ALPHA, BETA, LOW, advance, start
+from foglight.search.sets.leaves import Asked, Even
+
+MODES = ("baseline", "accelerated", "exact")
+Evaluate = Callable[[np.ndarray], np.ndarray]  # from rows, uint64[n, words], to what they are worth to the seat
+
+_FIRST_ROOM = 1 << 12
+_SPELL = 2_000_000  # worlds between two looks at the clock
+
+
+@dataclass
+class Report:
+    """What a search has cost, and what the cache had to do with it."""
+
+    nodes: int = 0  # decisions of the seat
+    leaves: int = 0  # worlds evaluated
+    made: int = 0  # other worlds made, equal ones included
+    seconds: float = 0.0
+    looked: int = 0
+    same: int = 0  # sets met before, whose bounds ended the search
+    lower: int = 0  # bounds from other sets that did
+    upper: int = 0
+    compared: int = 0  # pairs of signatures
+    stored: int = 0
+    dropped: int = 0
+    expected_wrong: float = 0.0  # bounds used that are wrong, by their odds
+    checked: int = 0
+    wrong: int = 0  # of those checked
+    worst: float = 0.0  # by how much the worst of them is off
+    pairs: list[tuple[float, float]] = field(default_factory=list)  # bound and value where wrong
+
+    @property
+    def used(self) -> int:
+        """How many bounds ended a search."""
+        return self.same + self.lower + self.upper
+
+    def summary(self) -> dict[str, Any]:
+        """The report as data."""
+        return {key: value for key, value in asdict(self).items() if key != "pairs"} | {"used": self.used}
+
+
+@dataclass(frozen=True)
+class Valuations:
+    """What each root action is worth to the seat; `complete` unless time ran out before all were searched."""
+
+    actions: list[int]
+    values: list[float]
+    report: Report
+    complete: bool
+
+    @property
+    def best(self) -> int:
+        """The action of the highest value, the first of them."""
+        return self.actions[int(np.argmax(self.values))]
+
+
+class SetSearch:
+    """Searches of one seat of one game that share a cache.
+
+    `evaluate` values the worlds at the horizon from outside, a batch for every action of every set; otherwise `leaf`
+    does. With `check`, every bound that ends a search is compared with the value found without a cache.
+    """
+
+    def __init__(
+        self,
+        game: Any,
+        seat: int,
+        *,
+        turns: int,
+        mode: str = "accelerated",
+        leaf: Any = None,
+        evaluate: Evaluate | None = None,
+        check: bool = False,
+        **options: Any,
+    ) -> None:
+        _suits(game)
+        if mode not in MODES:
+            raise BadInput(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
+        if turns < 1:
+            raise BadInput(f"turns must be at least 1, not {turns}")
+        if seat not in (0, 1):
+            raise BadInput(f"seat must be 0 or 1, not {seat}")
+        self.game, self.seat, self.turns = game, seat, turns
+        self.evaluate = evaluate
+        self.leaf = Even() if leaf is None else leaf
+        if evaluate is not None and leaf is None:
+            self.leaf = Asked()
+        self.report = Report()
+        self._stack = new_stack(game, _FIRST_ROOM)
+        self._cached = mode != "baseline"
+        self.cache: BoundCache = _new_cache(mode, turns, options)
+        self._check = check and self._cached
+        self._plain: SetSearch | None = None
+        if self._check:
+            self._plain = SetSearch(game, seat, turns=turns, mode="baseline", leaf=leaf, evaluate=evaluate)
+
+    def actions(self, rows: np.ndarray) -> list[int]:
+        """The actions of the seat where it holds these worlds possible."""
+        out = np.empty(int(max_legal(self.game)), np.int64)
+        return out[: _legal(self.game, rows[0], out)].tolist()
+
+    def value(self, rows: np.ndarray, turns: int | None = None) -> float:
+        """v of a set of worlds, at each of which the seat is to act."""
+        rows = self._checked(rows)
+        return self._run(rows, self.actions(rows), self.turns if turns is None else turns, -np.inf, None)
+
+    def valuations(
+        self,
+        rows: np.ndarray,
+        *,
+        actions: Sequence[int] | None = None,
+        only_best: bool = False,
+        seconds: float | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Valuations:
+        """The value of every action, or of those given, where the seat holds these worlds possible.
+
+        With `only_best`, actions that cannot be better than the best so far get a bound instead of a value. After
+        `seconds` the search ends with what it has.
+        """
+        rows = self._checked(rows)
+        chosen = self.actions(rows) if actions is None else list(actions)
+        deadline = None if seconds is None else time.perf_counter() + seconds
+        values: list[float] = []
+        for done, action in enumerate(chosen):
+            if progress is not None:
+                progress(done, len(chosen))
+            if self._cached:
+                bound_cache.halve(self.cache)
+            alpha = max(values, default=-np.inf) if only_best else -np.inf
+            try:
+                values.append(self._run(rows, [action], self.turns, alpha, deadline))
+            except TimeoutError:
+                break
+        return Valuations(chosen[: len(values)], values, self.report, len(values) == len(chosen))
+
+    def _checked(self, rows: np.ndarray) -> np.ndarray:
+        rows = np.ascontiguousarray(np.atleast_2d(rows)[:, : int(num_words(self.game))])
+        if len(rows) == 0 or not _hang_together(self.game, rows, self.seat):
+            raise BadInput(
+                f"a set search needs worlds in which it is the turn of seat {self.seat} and it may do the same"
+            )
+        return np.unique(rows, axis=0)
+
+    def _run(self, rows: np.ndarray, actions: list[int], turns: int, alpha: float, deadline: float | None) -> float:
+        """The value of the best of these actions."""
+        began = time.perf_counter()
+        while len(self._stack.rows) < 2 * len(rows):
+            self._stack = grown(self.game, self._stack)
+        start(self._stack, rows, np.array(actions), turns, alpha)
+        status = PAUSE
+        try:
+            while status != DONE:
+                flags = (self._cached, self.evaluate is not None, self._check)
+                status, value = advance(self.game, self.leaf, self._stack, self.cache, self.seat, *flags, _SPELL)
+                if status == GROW:
+                    self._stack = grown(self.game, self._stack)
+                elif status == REFUSE:
+                    raise BadInput(f"set search is for games without chance; {self.game} has it")
+                elif status == ASK:
+                    self._answer()
+                elif status == CHECK:
+                    self._compare(float(value))
+                elif status == PAUSE and deadline is not None and time.perf_counter() > deadline:
+                    raise TimeoutError
+        finally:
+            self._count(time.perf_counter() - began)
+        return float(value)
+
+    def _answer(self) -> None:
+        """Let the world outside evaluate what the kernel asks about."""
+        assert self.evaluate is not None
+        n, level = int(self._stack.tally[ASKED]), int(self._stack.tally[LEVEL])
+        values = self.evaluate(self._stack.asked[:n].copy())
+        worst = int(np.argmin(values))
+        if values[worst] < self._stack.bounds[level, LOW]:
+            self._stack.bounds[level, LOW] = values[worst]
+            self._stack.frames[level, CHOSEN], self._stack.chosen[level, 0] = 1, self._stack.asked_origins[worst]
+
+    def _compare(self, bound: float) -> None:
+        """Hold a bound that has ended a search against the value of the set."""
+        assert self._plain is not None
+        frame = self._stack.frames[int(self._stack.tally[LEVEL])]
+        rows = self._stack.rows[frame[BEGIN] : frame[END]].copy()
+        value = self._plain.value(rows, int(frame[TURNS]))
+        alpha, beta = self._stack.bounds[int(self._stack.tally[LEVEL]), [ALPHA, BETA]]
+        self.report.checked += 1
+        # a bound that ends the search says: not below beta, or not above alpha, or exactly this
+        right = value >= bound if bound >= beta else value <= bound if bound <= alpha else value == bound
+        if not right:
+            self.report.wrong += 1
+            self.report.worst = max(self.report.worst, abs(value - bound))
+            self.report.pairs.append((bound, value))
+
+    def _count(self, seconds: float) -> None:
+        tally, report = self._stack.tally, self.report
+        report.nodes, report.leaves, report.made = (int(tally[i]) for i in (NODES, LEAVES, MADE))
+        report.seconds += seconds
+        for name, number in bound_cache.counts(self.cache).items():
+            setattr(report, name, number)
+
+
+def _new_cache(mode: str, turns: int, options: dict[str, Any]) -> BoundCache:
+    return bound_cache.bound_cache(0 if mode == "baseline" else turns, **options, exact=mode == "exact")
+
+
+def _suits(game: Any) -> None:
+    if not isinstance(game, tuple) or not is_compiled(game):
+        raise BadInput(f"set search is for games of foglight itself, not for {game}")
+    if num_players(game) != 2:
+        raise BadInput(f"set search is for two seats; {game} has {num_players(game)}")
+    world = np.zeros(int(num_words(game)) + 3, np.uint64)
+    begin(game, world)
+    if player(game, world) == CHANCE:
+        raise BadInput(f"set search is for games without chance; {game} has it")
+
+
+# Kernels --------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _legal(game, world, out):
+    return legal(game, world, out)
+
+
+@kernel
+def _hang_together(game, rows, seat):
+    """Whether the seat is to move in all of these worlds, and may do the same in all of them."""
+    first, other = np.empty(max_legal(game), np.int64), np.empty(max_legal(game), np.int64)
+    if player(game, rows[0]) != seat:
+        return False
+    n = legal(game, rows[0], first)
+    for i in range(1, len(rows)):
+        if player(game, rows[i]) != seat or legal(game, rows[i], other) != n:
+            return False
+        for j in range(n):
+            if first[j] != other[j]:
+                return False
+    return True

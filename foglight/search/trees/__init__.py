@@ -1,0 +1,1 @@
+"""Trees over information states, grown by simulation: IS-MCTS, OOS and IIMC."""

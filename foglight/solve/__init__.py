@@ -1,1 +1,0 @@
-"""Policies that are worked out: learned by playing, and, in time, solved for."""

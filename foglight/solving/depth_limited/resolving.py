@@ -1,0 +1,102 @@
+"""Solving again from a public belief state on, when the moves before it have been played.
+
+`resolve_unsafely` solves the subgame as if the ranges were certain. Where the opponent might have come there otherwise,
+the new strategy can be worse than the old one. `resolve_safely` does not trust the opponent's range: the opponent may,
+at each of its information states, take what the old strategy gave it and leave, or go on into the subgame [Burch2014].
+So the new strategy gives it nowhere more than the old one did, and what was hard to exploit stays so.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from foglight.compile import kernel
+from foglight.names import BadInput
+from foglight.policies import Tabular
+from foglight.solving.depth_limited.public import PublicState
+from foglight.solving.depth_limited.subgame import Subgames
+from foglight.solving.whole.behaviour import behaviour_of
+from foglight.solving.whole.plans import best_response, normalised, realise, realised, write_gradient
+from foglight.solving.whole.regret import Regrets, update
+from foglight.solving.whole.sequences import Ranges
+from foglight.solving.whole.solved import table
+
+
+def resolve_unsafely(public: PublicState, ranges: Ranges, iterations: int = 1000, memory: float = 4.0) -> Tabular:
+    """A policy for the subgame, for both seats, that takes the ranges for certain."""
+    subgame = Subgames([public], memory)
+    solver = Regrets(subgame.sequences, "cfr+", subgame.joined([ranges]))
+    solver.iterate(iterations)
+    return Tabular(*table(subgame.sequences, solver.average()))
+
+
+def resolve_safely(
+    public: PublicState,
+    seat: int,
+    own_range: np.ndarray,
+    opponent_values: np.ndarray,
+    iterations: int = 1000,
+    memory: float = 4.0,
+) -> Tabular:
+    """A policy of `seat` in the subgame that gives the opponent at most these counterfactual values.
+
+    `own_range` is over the seat's information states, `opponent_values` over the opponent's (see `opponent_values`).
+    """
+    if len(public.keys) != 2:
+        raise BadInput(f"resolving is for two seats; {public.game} has {len(public.keys)}")
+    subgame = Subgames([public], memory)
+    sequences, other = subgame.sequences, 1 - seat
+    ranges = [np.ones(len(keys)) for keys in public.keys]
+    ranges[seat] = np.asarray(own_range, float)
+    form = sequences.under(subgame.joined([ranges]))
+    n, first = sequences.num_sequences, int(form.sequence_begins[other])
+    sums, behaviour = np.zeros(n), normalised(form, np.zeros(n))
+    _iterate_gadget(
+        form, iterations, seat, first, np.asarray(opponent_values, float), np.zeros((len(opponent_values), 2)),
+        np.zeros(n), sums, behaviour, realised(sequences, behaviour), np.zeros(n),
+    )  # fmt: skip
+    keys, begins, probabilities = table(sequences, normalised(form, sums))
+    own = np.isin(keys, sequences.keys[form.state_begins[seat] : form.state_begins[seat + 1]])
+    sizes = np.diff(begins)
+    return Tabular(
+        keys[own],
+        np.concatenate([[0], np.cumsum(sizes[own])]).astype(np.int64),
+        probabilities[np.repeat(own, sizes)],
+    )
+
+
+def opponent_values(
+    public: PublicState, policy: Any, own_range: np.ndarray, seat: int, memory: float = 4.0
+) -> np.ndarray:
+    """What the other seat can get at most at each of its information states if `seat` plays its policy on.
+
+    These are the values that `seat`'s policy itself keeps to, so that a strategy that does so exists.
+    """
+    subgame = Subgames([public], memory)
+    ranges = [np.ones(len(keys)) for keys in public.keys]
+    ranges[seat] = np.asarray(own_range, float)
+    behaviour = behaviour_of(subgame.sequences, policy)
+    return best_response(subgame.sequences, behaviour, 1 - seat, subgame.joined([ranges]))[0]
+
+
+@kernel
+def _iterate_gadget(form, n, seat, first, leaving, choice, regrets, sums, behaviour, plan, gradient):
+    """CFR+ in which the opponent, at each of its roots, leaves with a known value or goes on.
+
+    `choice` holds the regrets of both. The plan of a root is how likely the opponent goes on.
+    """
+    other = 1 - seat
+    for t in range(1, n + 1):
+        write_gradient(form, plan, seat, gradient)
+        update(form, 1, t, seat, regrets, sums, behaviour, plan, gradient)
+        realise(form, behaviour, seat, plan)
+        write_gradient(form, plan, other, gradient)
+        update(form, 1, t, other, regrets, sums, behaviour, plan, gradient)
+        for i in range(len(leaving)):
+            going = gradient[first + i]
+            value = plan[first + i] * going + (1.0 - plan[first + i]) * leaving[i]
+            choice[i, 0] = max(choice[i, 0] + leaving[i] - value, 0.0)
+            choice[i, 1] = max(choice[i, 1] + going - value, 0.0)
+            total = choice[i, 0] + choice[i, 1]
+            plan[first + i] = choice[i, 1] / total if total > 0.0 else 0.5
+        realise(form, behaviour, other, plan)

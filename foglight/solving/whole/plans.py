@@ -1,0 +1,122 @@
+"""Plans and behaviour on a sequence form: from one to the other, gradients, values, best responses."""
+
+import numpy as np
+
+from foglight.compile import jitable, kernel
+from foglight.solving.whole.sequences import Form, Ranges, SequenceForm
+
+
+@jitable
+def write_gradient(form, plan, seat, gradient):
+    """What each sequence of a seat earns by itself, given the others' plans: one product with a sparse matrix."""
+    seats = len(form.sequence_begins) - 1
+    for s in range(form.sequence_begins[seat], form.sequence_begins[seat + 1]):
+        gradient[s] = 0.0
+    leader = seat + 1 if seat + 1 < seats else 0
+    for s in range(form.sequence_begins[leader], form.sequence_begins[leader + 1]):
+        reach = plan[s] if seats > 1 else 1.0
+        if reach > 0.0:
+            if seats <= 2:
+                for e in range(form.entry_begins[s], form.entry_begins[s + 1]):
+                    gradient[form.targets[e]] += form.weights[e] * reach
+            else:
+                for e in range(form.entry_begins[s], form.entry_begins[s + 1]):
+                    share = form.weights[e] * reach
+                    for k in range(seats - 2):
+                        share *= plan[form.others[e, k]]
+                    gradient[form.targets[e]] += share
+
+
+@jitable
+def realise(form, behaviour, seat, plan):
+    """Turn a seat's behaviour into its plan; the plan of its root sequences is given."""
+    for i in range(form.state_begins[seat], form.state_begins[seat + 1]):
+        reach = plan[form.parents[i]]
+        for s in range(form.begins[i], form.ends[i]):
+            plan[s] = reach * behaviour[s]
+
+
+@kernel
+def for_all(form, behaviour, plan):
+    """Turn the behaviour of all seats into their plans."""
+    for seat in range(len(form.sequence_begins) - 1):
+        realise(form, behaviour, seat, plan)
+
+
+@kernel
+def _behave(form, sums, behaviour):
+    """Probabilities from non-negative numbers: in proportion to them, or uniform where all are 0."""
+    for i in range(len(form.begins)):
+        total = 0.0
+        for s in range(form.begins[i], form.ends[i]):
+            total += sums[s]
+        for s in range(form.begins[i], form.ends[i]):
+            behaviour[s] = sums[s] / total if total > 0.0 else 1.0 / (form.ends[i] - form.begins[i])
+
+
+@kernel
+def _respond(form, plan, seat, gradient, best):
+    """Values of a seat's sequences if it plays best from there on; `best` gets a best pure behaviour."""
+    write_gradient(form, plan, seat, gradient)
+    for i in range(form.state_begins[seat + 1] - 1, form.state_begins[seat] - 1, -1):
+        choice = form.begins[i]
+        for s in range(form.begins[i], form.ends[i]):
+            best[s] = 0.0
+            if gradient[s] > gradient[choice]:
+                choice = s
+        best[choice] = 1.0
+        gradient[form.parents[i]] += gradient[choice]
+
+
+@kernel
+def _earn(form, behaviour, plan, seat, gradient):
+    """Values of a seat's sequences if it goes on as its behaviour says."""
+    write_gradient(form, plan, seat, gradient)
+    for i in range(form.state_begins[seat + 1] - 1, form.state_begins[seat] - 1, -1):
+        for s in range(form.begins[i], form.ends[i]):
+            gradient[form.parents[i]] += behaviour[s] * gradient[s]
+
+
+def realised(sequences: SequenceForm, behaviour: np.ndarray) -> np.ndarray:
+    """The plan of a behaviour, float64[S]."""
+    plan = sequences.start()
+    for_all(sequences.form, behaviour, plan)
+    return plan
+
+
+def normalised(form: Form, sums: np.ndarray) -> np.ndarray:
+    """Behaviour in proportion to these sums, float64[S]."""
+    behaviour = np.zeros(len(sums))
+    _behave(form, sums, behaviour)
+    return behaviour
+
+
+def values(sequences: SequenceForm, behaviour: np.ndarray, ranges: Ranges | None = None) -> list[np.ndarray]:
+    """By seat, the counterfactual values of its root sequences when all behave like this."""
+    form, gradient, plan = sequences.under(ranges), np.zeros(len(behaviour)), realised(sequences, behaviour)
+    for seat in range(sequences.tree.num_seats):
+        _earn(form, behaviour, plan, seat, gradient)
+    return root_values(sequences, gradient)
+
+
+def best_response(
+    sequences: SequenceForm, behaviour: np.ndarray, seat: int, ranges: Ranges | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The counterfactual values of a seat's root sequences when it plays best against the others; how it does."""
+    gradient, best = np.zeros(len(behaviour)), np.zeros(len(behaviour))
+    _respond(sequences.under(ranges), realised(sequences, behaviour), seat, gradient, best)
+    return root_values(sequences, gradient)[seat], best
+
+
+def root_values(sequences: SequenceForm, gradient: np.ndarray) -> list[np.ndarray]:
+    """By seat, the part of a gradient that belongs to its root sequences."""
+    firsts = sequences.form.sequence_begins[:-1].tolist()
+    return [gradient[first : first + len(keys)].copy() for first, keys in zip(firsts, sequences.root_keys, strict=True)]
+
+
+def gaps(sequences: SequenceForm, behaviour: np.ndarray, ranges: Ranges | None = None) -> np.ndarray:
+    """How much each seat would gain by a best response to this behaviour, float64[seats]."""
+    now = values(sequences, behaviour, ranges)
+    own = [np.ones(len(keys)) for keys in sequences.root_keys] if ranges is None else ranges
+    best = [best_response(sequences, behaviour, seat, ranges)[0] for seat in range(sequences.tree.num_seats)]
+    return np.array([float(own[seat] @ (best[seat] - now[seat])) for seat in range(len(best))])

@@ -1,0 +1,132 @@
+"""Counterfactual regret minimisation on a sequence form: CFR, CFR+, discounted and predictive CFR+.
+
+One update of a seat: a gradient (see `plans`), one pass up its information states and one down.
+
+    value[I]  = sum over a of behaviour[a] * gradient[a]        gradient[parent of I] += value[I]
+    regret[a] + gradient[a] - value[I]                          then the method's own rule, then new behaviour
+    plan[a]   = plan[parent of I] * behaviour[a]
+
+Seats are updated in turn. The average plan, weighted by iteration, is what approaches equilibrium.
+
+    cfr     [Zinkevich2007]  regrets add up; all iterations weigh alike
+    cfr+    [Tammelin2014]   regrets never go below 0; iteration t weighs t
+    dcfr    [Brown2019]      regrets shrink by t^1.5 / (t^1.5 + 1), below 0 by half; iteration t weighs t^2
+    pcfr+   [Farina2021]     as cfr+, but the next behaviour counts the last regrets twice; iteration t weighs t^2
+"""
+
+import numpy as np
+
+from foglight.compile import jitable, kernel
+from foglight.solving.whole.plans import for_all, normalised, realise, realised, write_gradient
+from foglight.solving.whole.sequences import Form, Ranges, SequenceForm
+
+METHODS = ("cfr", "cfr+", "dcfr", "pcfr+")
+_CFR, _CFR_PLUS, _DISCOUNTED, _PREDICTIVE = range(4)
+
+
+class FormRegrets:
+    """The same on a bare form, whose roots are the first sequence of each seat."""
+
+    def __init__(self, form: Form, method: str = "cfr+") -> None:
+        n = int(form.sequence_begins[-1])
+        self.form, self.method, self.iterations = form, METHODS.index(method), 0
+        self.regrets, self.sums, self.plan, self._gradient = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
+        self.behaviour = normalised(form, self.sums)
+        self.plan[form.sequence_begins[:-1]] = 1.0
+        for_all(form, self.behaviour, self.plan)
+
+    def iterate(self, n: int) -> None:
+        _iterate(
+            self.form, self.method, self.iterations, n,
+            self.regrets, self.sums, self.behaviour, self.plan, self._gradient,
+        )  # fmt: skip
+        self.iterations += n
+
+    def average(self) -> np.ndarray:
+        """The average behaviour, float64[S]."""
+        return normalised(self.form, self.sums)
+
+
+class Regrets:
+    """The running state of a solver: iterate it as long as you like."""
+
+    def __init__(self, sequences: SequenceForm, method: str = "cfr+", ranges: Ranges | None = None) -> None:
+        self.sequences, self.method = sequences, method
+        self.form = sequences.under(ranges)
+        self._number = METHODS.index(method)
+        n = sequences.num_sequences
+        self.iterations = 0
+        self.regrets, self.sums = np.zeros(n), np.zeros(n)
+        self.behaviour = normalised(sequences.form, np.zeros(n))
+        self.plan = realised(sequences, self.behaviour)
+        self._gradient = np.zeros(n)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """All that going on from here needs, beside the number of iterations."""
+        return {"regrets": self.regrets, "sums": self.sums, "behaviour": self.behaviour, "plan": self.plan}
+
+    def iterate(self, n: int) -> None:
+        _iterate(
+            self.form, self._number, self.iterations, n,
+            self.regrets, self.sums, self.behaviour, self.plan, self._gradient,
+        )  # fmt: skip
+        self.iterations += n
+
+    def average(self) -> np.ndarray:
+        """The average behaviour, float64[S]."""
+        return normalised(self.sequences.form, self.sums)
+
+
+@kernel
+def _iterate(form, method, done, n, regrets, sums, behaviour, plan, gradient):
+    for t in range(done + 1, done + n + 1):
+        for seat in range(len(form.sequence_begins) - 1):
+            write_gradient(form, plan, seat, gradient)
+            update(form, method, t, seat, regrets, sums, behaviour, plan, gradient)
+            realise(form, behaviour, seat, plan)
+
+
+@jitable
+def update(form, method, t, seat, regrets, sums, behaviour, plan, gradient):
+    """From the gradient of a seat's sequences its new regrets and behaviour, and the sums of its plans."""
+    weight = 1.0
+    if method == _CFR_PLUS:
+        weight = float(t)
+    elif method != _CFR:
+        weight = float(t) * float(t)
+    kept = float(t) ** 1.5
+    kept /= kept + 1.0
+    for i in range(form.state_begins[seat + 1] - 1, form.state_begins[seat] - 1, -1):
+        first, last = form.begins[i], form.ends[i]
+        value = 0.0
+        for s in range(first, last):
+            value += behaviour[s] * gradient[s]
+            sums[s] += weight * plan[s]
+        gradient[form.parents[i]] += value
+        total = 0.0
+        for s in range(first, last):
+            regret = gradient[s] - value
+            grown = regrets[s] + regret
+            if method == _CFR:
+                regrets[s] = grown
+                behaviour[s] = max(grown, 0.0)
+            elif method == _CFR_PLUS:
+                grown = max(grown, 0.0)
+                regrets[s] = grown
+                behaviour[s] = grown
+            elif method == _DISCOUNTED:
+                behaviour[s] = max(grown, 0.0)
+                regrets[s] = grown * kept if grown > 0.0 else grown * 0.5
+            else:
+                grown = max(grown, 0.0)
+                regrets[s] = grown
+                behaviour[s] = max(grown + regret, 0.0)
+            total += behaviour[s]
+        if total > 0.0:
+            share = 1.0 / total
+            for s in range(first, last):
+                behaviour[s] *= share
+        else:
+            share = 1.0 / (last - first)
+            for s in range(first, last):
+                behaviour[s] = share

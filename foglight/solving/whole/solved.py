@@ -1,0 +1,93 @@
+"""A solved policy: a table that plays, and the solver's state that goes on from there, in one file."""
+
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foglight.compile import implements
+from foglight.names import BadInput
+from foglight.policies import Tabular, weigh_by_table
+from foglight.solving.whole.sequences import SequenceForm
+from foglight.version import __version__
+
+_FORMAT = 1
+
+
+class Solved(Tabular):
+    """A tabular policy that knows how it came about; `fl.solve(..., resume=policy)` goes on with it."""
+
+    game: str
+    method: str
+    iterations: int
+    seed: int
+    state: dict[str, np.ndarray]  # the solver's arrays
+    exploitability: float
+    value: float  # of seat 0, if all play it
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file, whole or not at all."""
+        facts = {name: getattr(self, name) for name in _FACTS}
+        header = json.dumps({"foglight": __version__, "format": _FORMAT, **facts})
+        arrays: dict[str, Any] = {
+            "header": np.array(header),
+            "keys": self.keys,
+            "begins": self.begins,
+            "probabilities": self.probabilities,
+        }
+        arrays |= {f"state_{name}": array for name, array in self.state.items()}
+        unfinished = Path(f"{path}.{os.getpid()}.part")
+        try:
+            with unfinished.open("wb") as file:
+                np.savez(file, **arrays)
+            os.replace(unfinished, path)
+        except OSError as error:
+            unfinished.unlink(missing_ok=True)
+            raise BadInput(f"cannot write {path}: {error.strerror}") from None
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Solved":
+        """Read it from a file."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                header = json.loads(str(file["header"]))
+                if header["format"] != _FORMAT:
+                    raise BadInput(f"{path} was written by foglight {header['foglight']} in a format not known here")
+                policy = cls(file["keys"], file["begins"], file["probabilities"])
+                policy.state = {name[6:]: file[name] for name in file.files if name.startswith("state_")}
+                for name in _FACTS:
+                    setattr(policy, name, header[name])
+        except OSError as error:
+            raise BadInput(f"cannot read {path}: {error.strerror or error}") from None
+        except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+            if isinstance(error, BadInput):
+                raise
+            raise BadInput(f"{path} is not a saved policy, or it is damaged") from None
+        return policy
+
+
+_FACTS = ("game", "method", "iterations", "seed", "exploitability", "value")
+
+
+@implements(Solved, "weigh")
+def _weigh_solved(policy, game, world, seat, actions, n, out):
+    weigh_by_table(policy, game, world, seat, actions, n, out)
+
+
+def table(sequences: SequenceForm, behaviour: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Behaviour as the arrays of a tabular policy: keys ascending, where each begins, probabilities."""
+    form, order = sequences.form, np.argsort(sequences.keys)
+    sizes = (form.ends - form.begins)[order].astype(np.int64)
+    begins = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    places = np.repeat(form.begins[order] - begins[:-1], sizes) + np.arange(begins[-1])
+    return sequences.keys[order], begins, behaviour[places]
+
+
+def solved(sequences: SequenceForm, behaviour: np.ndarray, **facts: Any) -> Solved:
+    policy = Solved(*table(sequences, behaviour))
+    for name, value in facts.items():
+        setattr(policy, name, value)
+    return policy

@@ -1,0 +1,177 @@
+"""Solving whole games, and measuring policies in them: what `fl.solve`, `fl.exploitability` and the others do."""
+
+import functools
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from foglight.games import load_game
+from foglight.names import BadInput, unknown
+from foglight.policies import Tabular
+from foglight.solving.whole import regret, sampling
+from foglight.solving.whole.behaviour import behaviour_of
+from foglight.solving.whole.linear import equilibrium
+from foglight.solving.whole.plans import best_response as respond
+from foglight.solving.whole.plans import gaps, values
+from foglight.solving.whole.sequences import SequenceForm
+from foglight.solving.whole.solved import Solved, solved, table
+from foglight.solving.whole.tree import build_tree
+
+METHODS = (*regret.METHODS, *sampling.METHODS, "lp")
+_BREATH = 0.5  # seconds between two looks at the exploitability, at most a tenth of the time
+_SAVE_EVERY = 10.0  # seconds between checkpoints
+
+Progress = Callable[[int, int, float], None]  # iterations done, wanted, exploitability
+
+
+def sequence_form(game: Any, memory: float = 4.0) -> SequenceForm:
+    """The whole game, ready to be solved; the last few are remembered."""
+    return _sequence_form(load_game(game), memory)
+
+
+@functools.lru_cache(maxsize=4)
+def _sequence_form(game: Any, memory: float) -> SequenceForm:
+    return SequenceForm(build_tree(game, memory=memory))
+
+
+def solve(
+    game: Any,
+    iterations: int = 1000,
+    method: str = "cfr+",
+    *,
+    resume: Solved | str | Path | None = None,
+    checkpoint: str | Path | None = None,
+    seed: int = 0,
+    memory: float = 4.0,
+    progress: Progress | None = None,
+) -> Solved:
+    """An approximate equilibrium: exact in the limit for two seats and zero sum.
+
+    `iterations` counts from the very beginning: going on from a policy of 400 iterations to 1000 runs 600 more, and
+    gives the same as 1000 at once. The method `lp` is exact and knows no iterations. With a `checkpoint`, the state is
+    written there from time to time, and whatever is there already is gone on with.
+    """
+    if method not in METHODS:
+        raise BadInput(unknown("method", method, METHODS))
+    if iterations < 1:
+        raise BadInput(f"iterations must be at least 1, not {iterations}")
+    sequences = sequence_form(game, memory)
+    if resume is None and checkpoint is not None and Path(checkpoint).exists():
+        resume = checkpoint
+    if method == "lp":
+        return _exact(sequences, resume, checkpoint)
+    solver: Any
+    if method in regret.METHODS:
+        solver = regret.Regrets(sequences, method)
+    else:
+        solver = sampling.Sampling(sequences, method, seed)
+    if resume is not None:
+        _go_on(solver, resume if isinstance(resume, Solved) else Solved.load(resume), sequences, seed)
+    if solver.iterations > iterations:
+        raise BadInput(f"{solver.iterations} iterations are done already; ask for more than that")
+    saved = looked = time.monotonic()
+    chunk = 1
+    while solver.iterations < iterations:
+        started = time.monotonic()
+        solver.iterate(min(chunk, iterations - solver.iterations))
+        now = time.monotonic()
+        chunk = max(1, min(4 * chunk, int(chunk * 0.2 / max(now - started, 1e-6))))
+        if progress is not None and (now - looked > _BREATH or solver.iterations == iterations):
+            progress(solver.iterations, iterations, float(gaps(sequences, solver.average()).mean()))
+            looked = time.monotonic()
+            looked += max(0.0, 9 * (looked - now) - _BREATH)
+        if checkpoint is not None and now - saved > _SAVE_EVERY:
+            _policy(solver, seed).save(checkpoint)
+            saved = time.monotonic()
+    policy = _policy(solver, seed)
+    if checkpoint is not None:
+        policy.save(checkpoint)
+    return policy
+
+
+def _exact(sequences: SequenceForm, resume: Any, checkpoint: str | Path | None) -> Solved:
+    """The linear program's equilibrium; it goes on from nothing, and replaces nothing that can be gone on with."""
+    if resume is not None:
+        kept = resume if isinstance(resume, Solved) else Solved.load(resume)
+        if kept.method != "lp":
+            raise BadInput(f"lp cannot go on with {kept.iterations} iterations of {kept.method}; choose another file")
+    value, behaviour = equilibrium(sequences)
+    policy = solved(
+        sequences,
+        behaviour,
+        game=str(sequences.tree.game),
+        method="lp",
+        iterations=0,
+        seed=0,
+        state={},
+        exploitability=float(gaps(sequences, behaviour).mean()),
+        value=value,
+    )
+    if checkpoint is not None:
+        policy.save(checkpoint)
+    return policy
+
+
+def _go_on(solver: Any, policy: Solved, sequences: SequenceForm, seed: int) -> None:
+    wanted = {"game": str(sequences.tree.game), "method": solver.method}
+    if solver.method in sampling.METHODS:
+        wanted["seed"] = seed
+    for name, value in wanted.items():
+        if getattr(policy, name) != value:
+            raise BadInput(f"cannot go on with this policy: its {name} is {getattr(policy, name)}, not {value}")
+    for name, array in solver.state().items():
+        stored = policy.state.get(name)
+        if stored is None or stored.shape != array.shape or stored.dtype != array.dtype:
+            raise BadInput("cannot go on with this policy: its game has changed since it was solved")
+        array[...] = stored
+    solver.iterations = policy.iterations
+
+
+def _policy(solver: Any, seed: int) -> Solved:
+    sequences, behaviour = solver.sequences, solver.average()
+    return solved(
+        sequences,
+        behaviour,
+        game=str(sequences.tree.game),
+        method=solver.method,
+        iterations=solver.iterations,
+        seed=seed,
+        state={name: array.copy() for name, array in solver.state().items()},
+        exploitability=float(gaps(sequences, behaviour).mean()),
+        value=float(values(sequences, behaviour)[0][0]),
+    )
+
+
+def game_value(game: Any, memory: float = 4.0) -> float:
+    """What seat 0 gets when both seats of a zero-sum game play best; `memory` is in GiB."""
+    return equilibrium(sequence_form(game, memory))[0]
+
+
+def nash_conv(game: Any, policy: Any, memory: float = 4.0) -> float:
+    """What all seats together would gain if each alone changed to a best response."""
+    sequences = sequence_form(game, memory)
+    return float(gaps(sequences, behaviour_of(sequences, policy)).sum())
+
+
+def exploitability(game: Any, policy: Any, memory: float = 4.0) -> float:
+    """`nash_conv` per seat: 0 for an equilibrium."""
+    return nash_conv(game, policy, memory) / sequence_form(game, memory).tree.num_seats
+
+
+def best_response(game: Any, policy: Any, seat: int, memory: float = 4.0) -> tuple[float, Tabular]:
+    """What a seat gets by playing best against the others' policy, and a policy that does."""
+    sequences = sequence_form(game, memory)
+    if not 0 <= seat < sequences.tree.num_seats:
+        raise BadInput(f"there is no seat {seat}; {sequences.tree.game} has {sequences.tree.num_seats} seats")
+    behaviour = behaviour_of(sequences, policy)
+    value, best = respond(sequences, behaviour, seat)
+    first, last = sequences.form.sequence_begins[seat : seat + 2]
+    behaviour[first:last] = best[first:last]
+    return float(value[0]), Tabular(*table(sequences, behaviour))
+
+
+def policy_values(game: Any, policy: Any, memory: float = 4.0) -> list[float]:
+    """What each seat gets when all play this policy."""
+    sequences = sequence_form(game, memory)
+    return [float(value[0]) for value in values(sequences, behaviour_of(sequences, policy))]

@@ -1,0 +1,1 @@
+"""Value networks: features, data sets, architectures, training, and networks as evaluators."""

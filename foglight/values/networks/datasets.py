@@ -1,0 +1,145 @@
+"""Data sets on disk: public belief states of one trunk and what they are worth, in shards, with a manifest.
+
+    layout.npz          the layout's arrays
+    shard-0000.npz ...  publics int32[n], ranges float32[n, K], targets float32[n, K], normalised as in `layout`
+    manifest.json       what was asked for, the versions that made it, and the SHA-256 of every file that is done
+
+Shards are written whole, by rename, and entered into the manifest after that: killed at any moment, generation goes on
+where it ended. Reading needs neither Numba nor the game.
+"""
+
+import hashlib
+import io
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from foglight.names import BadInput
+from foglight.values.networks.layout import Layout, layout_of
+
+FORMAT = 2
+MANIFEST, LAYOUT = "manifest.json", "layout.npz"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a data set is to hold; equal requests give equal files, however many processes work."""
+
+    game: str
+    depth: int
+    strategies: int = 1000
+    iterations: int = 100  # of CFR+ in the subgames
+    seed: int = 0
+    recall: str = "perfect"
+    sparse: float = 1.0  # the least share of a range that is kept
+    per_shard: int = 25  # strategies
+
+    @property
+    def num_shards(self) -> int:
+        return -(-self.strategies // self.per_shard)
+
+    def name(self, shard: int) -> str:
+        return f"shard-{shard:04}.npz"
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A whole data set in memory."""
+
+    request: Request
+    layout: Layout
+    publics: np.ndarray  # int64[n]
+    ranges: np.ndarray  # float32[n, K]
+    targets: np.ndarray  # float32[n, K]
+    digest: str  # of all its files
+
+    def __len__(self) -> int:
+        return len(self.publics)
+
+
+def load_dataset(folder: Path | str, game: str | None = None) -> Dataset:
+    """Read a finished data set; refuses one that is damaged, unfinished or of another game."""
+    folder = Path(folder)
+    manifest = read_manifest(folder)
+    if manifest is None:
+        raise BadInput(f"{folder} holds no data set: it has no {MANIFEST}")
+    request = Request(**manifest["request"])
+    if game is not None:
+        from foglight.games import load_game  # here, because training needs no game
+
+        if request.game != str(load_game(game)):
+            raise BadInput(f"{folder} is for {request.game}, not for {game}")
+    missing = [name for name in map(request.name, range(request.num_shards)) if name not in manifest["files"]]
+    if missing:
+        raise BadInput(f"{folder} is not finished: {len(missing)} of {request.num_shards} shards are missing")
+    layout = layout_of(checked(folder, LAYOUT, manifest["files"]))
+    shards = [checked(folder, request.name(i), manifest["files"]) for i in range(request.num_shards)]
+    publics, ranges, targets = (np.concatenate([s[k] for s in shards]) for k in ("publics", "ranges", "targets"))
+    if len(publics) != manifest["points"] or ranges.shape != (len(publics), layout.seats.shape[1]):
+        raise BadInput(f"{folder} is damaged: it holds {len(publics)} points where {manifest['points']} were written")
+    digest = hashlib.sha256(json.dumps(sorted(manifest["files"].items())).encode()).hexdigest()
+    return Dataset(request, layout, publics.astype(np.int64), ranges, targets, digest)
+
+
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """The manifest, or None if there is none yet."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        if manifest["format"] != FORMAT:
+            raise BadInput(f"{folder / MANIFEST} has format {manifest['format']}; this version reads {FORMAT}")
+        Request(**manifest["request"])
+        dict(manifest["files"])
+        return dict(manifest)
+    except FileNotFoundError:
+        return None
+    except BadInput:
+        raise
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadInput(f"cannot read {folder / MANIFEST}: {error}; remove the folder and generate it again") from None
+
+
+def write_manifest(folder: Path, request: Request, files: Mapping[str, str], points: int, made_by: Any) -> None:
+    manifest = {
+        "format": FORMAT,
+        "request": asdict(request),
+        "made_by": made_by,
+        "points": points,
+        "files": dict(sorted(files.items())),
+    }
+    write_whole(folder / MANIFEST, json.dumps(manifest, indent=1).encode())
+
+
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> str:
+    """Write a file of arrays; its SHA-256."""
+    room = io.BytesIO()
+    np.savez_compressed(room, **arrays)  # type: ignore[arg-type]
+    write_whole(path, room.getvalue())
+    return hashlib.sha256(room.getvalue()).hexdigest()
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """All of a file or nothing."""
+    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    beside.write_bytes(content)
+    beside.replace(path)
+
+
+def checked(folder: Path, name: str, files: Mapping[str, str]) -> dict[str, np.ndarray]:
+    """The arrays of a file, if it is the one the manifest means."""
+    try:
+        content = (folder / name).read_bytes()
+    except OSError as error:
+        raise BadInput(f"cannot read {folder / name}: {error.strerror}; generate the data set again") from None
+    if hashlib.sha256(content).hexdigest() != files.get(name):
+        raise BadInput(f"{folder / name} is damaged: it is not the file that was written; generate the data set again")
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            return {key: stored[key] for key in stored.files}
+    except (ValueError, BadZipFile) as error:
+        raise BadInput(f"{folder / name} is damaged: {error}; generate the data set again") from None

@@ -1,0 +1,116 @@
+"""Features of any public state, wherever it is met, from the rules `public_features` and `private_features`.
+
+A network that is to value public states that nobody listed in advance needs features that a world itself tells. They
+forget how it came about; beliefs say the rest.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from foglight.compile import has_rule, kernel
+from foglight.names import BadInput
+from foglight.rules import MOST_FEATURES, private_features, public_features
+from foglight.solving.depth_limited.public import PublicState
+from foglight.values.networks.layout import PADDING, Layout
+from foglight.worlds.expansion import chosen
+
+
+def offers_features(game: Any) -> bool:
+    """Whether a game says what matters of its worlds."""
+    return has_rule("public_features", type(game)) and has_rule("private_features", type(game))
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Public states as one list of their information states, J of them: state after state, seat after seat."""
+
+    public: np.ndarray  # float32[P, F]: features of public states
+    private: np.ndarray  # float32[J, G]: features of information states, the seat among them
+    places: np.ndarray  # int64[J]: in a positional network's list; PADDING if there is none
+    of: np.ndarray  # int64[J]: the public state of each
+    seats: np.ndarray  # int64[J]
+    pairs: np.ndarray  # int64[H, 2]: the information states of each history, seat 0's first
+    chance: np.ndarray  # float64[H]: of each history, over the scale of its public state
+    scales: np.ndarray  # float64[P]: the chance of the likeliest history
+
+
+def encode(publics: Sequence[PublicState]) -> Encoded:
+    """Public states of a two-seat game by the features that the game offers."""
+    game = publics[0].game
+    if not offers_features(game):
+        raise BadInput(f"{game} offers no features; play it without a network")
+    shown = [offered_public(game, chosen(public.rows, np.zeros(1, np.int64))) for public in publics]
+    private = []
+    for public in publics:
+        for seat in range(2):
+            rows = chosen(public.rows, np.unique(public.states[:, seat], return_index=True)[1])
+            private.append(_with_seat(offered_private(game, rows, seat), seat))
+    size = sum(map(len, private))
+    return _encoded(publics, np.concatenate(shown), np.concatenate(private), np.full(size, PADDING))
+
+
+def listed(publics: Sequence[PublicState], layout: Layout) -> Encoded:
+    """Public states of a trunk, or parts of them, by the features of its layout."""
+    numbers = layout.chosen([public.key for public in publics])
+    where: list[tuple[int, np.ndarray]] = []
+    for number, public in zip(numbers.tolist(), publics, strict=True):
+        keys = layout.keys[number]
+        order = np.argsort(keys)
+        for own in public.keys:
+            found = order[np.searchsorted(keys, own, sorter=order).clip(max=len(keys) - 1)]
+            if (keys[found] != own).any():
+                raise BadInput(
+                    "the network does not know all of these information states; take the trunk it was trained for"
+                )
+            where.append((number, found))
+    private = np.concatenate([layout.private[number, found] for number, found in where])
+    places = np.concatenate([layout.places[number, found] for number, found in where])
+    return _encoded(publics, layout.public[numbers], private, places)
+
+
+def _encoded(publics: Sequence[PublicState], shown: np.ndarray, private: np.ndarray, places: np.ndarray) -> Encoded:
+    sizes = np.array([[len(keys) for keys in public.keys] for public in publics])
+    of = np.repeat(np.arange(len(publics)), sizes.sum(1))
+    seats = np.repeat(np.tile([0, 1], len(publics)), sizes.ravel())
+    firsts = (np.cumsum(sizes.ravel()) - sizes.ravel()).reshape(-1, 2)
+    pairs = np.concatenate([public.states + first for public, first in zip(publics, firsts, strict=True)])
+    scales = np.array([public.chance.max() for public in publics])
+    chance = np.concatenate([public.chance / scale for public, scale in zip(publics, scales, strict=True)])
+    return Encoded(shown, private, places, of, seats, pairs, chance, scales)
+
+
+def _with_seat(features: np.ndarray, seat: int) -> np.ndarray:
+    turns = np.zeros((len(features), 2), np.float32)
+    turns[:, seat] = 1.0
+    return np.concatenate([features, turns], axis=1)
+
+
+def offered_public(game: Any, rows: Any) -> np.ndarray:
+    """What the rules say matters of what everybody knows, float32[n, F]."""
+    out = np.zeros((len(rows), MOST_FEATURES), np.float32)
+    return out[:, : _write_public(game, rows, out)]
+
+
+def offered_private(game: Any, rows: Any, seat: int) -> np.ndarray:
+    """What the rules say matters of what a seat knows, float32[n, G]."""
+    out = np.zeros((len(rows), MOST_FEATURES), np.float32)
+    return out[:, : _write_private(game, rows, seat, out)]
+
+
+@kernel
+def _write_public(game, rows, out):
+    n = 0
+    for i in range(len(rows)):
+        n = public_features(game, rows[i], out[i])
+    return n
+
+
+@kernel
+def _write_private(game, rows, seat, out):
+    n = 0
+    for i in range(len(rows)):
+        n = private_features(game, rows[i], seat, out[i])
+    return n

@@ -1,0 +1,81 @@
+"""A trained network where a trunk is cut: all public states in one forward pass."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foglight.names import BadInput
+from foglight.solving.depth_limited.public import PublicState
+from foglight.solving.depth_limited.subgame import Evaluator
+from foglight.solving.whole.sequences import Ranges
+from foglight.values.networks.architectures import Ragged, shared_matrix, torch
+from foglight.values.networks.encoding import encode, listed
+from foglight.values.networks.training import Trained, load_network
+
+
+class Network(Evaluator):
+    """Values by a network, from a file or as it is being trained.
+
+    A network that was trained for one trunk knows public states and information states by their keys, and answers for
+    that trunk and for parts of it. One that was trained on the features that a game offers answers anywhere.
+    """
+
+    def __init__(self, network: Trained | Path | str, device: str = "cpu") -> None:
+        self.trained = network if isinstance(network, Trained) else load_network(network, device)
+        self._device = device
+
+    def start(self, publics: Sequence[PublicState]) -> None:
+        super().start(publics)
+        if not publics:
+            return
+        about, game = self.trained.about, str(publics[0].game)
+        if about["game"] != game:
+            raise BadInput(f"the network is for {about['game']}, not for {game}")
+        known = encode(publics) if self.trained.layout is None else listed(publics, self.trained.layout)
+        self._scales = known.scales[known.of]
+        self._whose, self._against = 2 * known.of + known.seats, 2 * known.of + 1 - known.seats
+        self._given = Ragged(
+            self._tensor(known.public),
+            self._tensor(known.of, torch.int64),
+            self._tensor(known.places.clip(0), torch.int64),
+            self._tensor(np.zeros(len(known.of))),
+            self._tensor(1.0 - 2.0 * known.seats),
+            self._tensor(np.zeros(0), torch.int64),
+            self._tensor(np.zeros((0, 0))),
+        )
+        self._asked = [self._tensor(own, torch.int64) for own in self.places]
+        whole = shared_matrix(known.pairs, known.chance, len(known.of), self._device)
+        self._shared = [whole.index_select(0, own).coalesce() for own in self._asked]
+        with torch.inference_mode():
+            private = self._tensor(known.private)
+            self._bases = self.trained.network.ragged_bases(self._given.public[self._given.of], private)
+
+    def _tensor(self, array: np.ndarray, kind: Any = torch.float32) -> torch.Tensor:
+        return torch.tensor(array, dtype=kind, device=self._device)
+
+    def values(self, ranges: Sequence[Ranges]) -> list[list[np.ndarray]]:
+        if not self.publics:
+            return []
+        found = self.flat_values(np.concatenate([own for by_seat in ranges for own in by_seat]))
+        parts = iter(np.split(found, self._ends))
+        return [[next(parts) for _ in by_seat] for by_seat in ranges]
+
+    def flat_values(self, ranges: np.ndarray) -> np.ndarray:
+        found = np.empty(len(ranges))
+        for seat, places in enumerate(self.places):
+            found[places] = self.seat_values(ranges, seat)
+        return found
+
+    def seat_values(self, ranges: np.ndarray, seat: int) -> np.ndarray:
+        if not self.publics:
+            return np.zeros(0)
+        totals = np.bincount(self._whose, ranges, 2 * len(self.publics))
+        own = totals[self._whose]
+        normal = np.divide(ranges, own, out=np.zeros(len(ranges)), where=own > 0.0)
+        given = self._given._replace(ranges=self._tensor(normal), asked=self._asked[seat], shared=self._shared[seat])
+        with torch.inference_mode():
+            found = self.trained.network.ragged_values(given, self._bases).cpu().numpy().astype(np.float64)
+        places = self.places[seat]
+        return found * totals[self._against[places]] * self._scales[places]

@@ -1,0 +1,26 @@
+"""Networks that come with the library, by the game they were trained for. Looking for one needs no PyTorch."""
+
+import json
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from foglight.values.networks.tensor_file import read_about
+
+_FOLDER = "trained"
+
+
+def shipped_network(game: Any) -> Path | None:
+    """The file of the network that comes with the library for this game, if there is one."""
+    return _shipped().get(str(game))
+
+
+@cache
+def _shipped() -> dict[str, Path]:
+    found = {}
+    for path in sorted(Path(str(files(__package__) / _FOLDER)).glob("*.safetensors")):
+        about = read_about(path)
+        if about is not None:
+            found[json.loads(about)["about"]["game"]] = path
+    return found

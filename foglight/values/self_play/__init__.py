@@ -1,0 +1,1 @@
+"""Networks for any public state of a game, taught by the particle algorithm itself."""

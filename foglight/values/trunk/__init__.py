@@ -1,0 +1,1 @@
+"""Networks for the leaves of one trunk: its features, data from random strategies, training."""

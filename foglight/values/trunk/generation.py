@@ -1,0 +1,190 @@
+"""Training data: random strategies in a trunk, and what the public belief states where they end are worth.
+
+At each information state of the trunk a strategy is pure with probability 0.1, fully mixed with probability 0.05, and
+otherwise random on random actions, at least one, each kept with a probability that is drawn for each seat and strategy,
+between 0.4 and 1. Probabilities are uniform on the simplex of what is kept. Targets are the counterfactual values after
+100 iterations of CFR+ in the subgames [Sustr2021, Appendix F]; those below all public states are one forest, and the
+strategies of a shard are solved side by side.
+
+A sparse data set keeps only some of what a seat may hold: each information state with a probability that is drawn for
+each public state and seat, at most 1 and at least `sparse`; always one that is reached.
+
+The paper says only that beliefs are random as in [Moravcik2017] and [Seitz2019]. How much is kept is our choice: in
+Goofspiel-5 nearly half of a range is then not 0, as in the beliefs that CFR+ meets when it solves the trunk.
+"""
+
+import multiprocessing
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foglight.games import load_game
+from foglight.names import BadInput
+from foglight.solving.depth_limited.batched import BatchedRegrets
+from foglight.solving.depth_limited.subgame import Subgames
+from foglight.solving.depth_limited.trunk import Trunk
+from foglight.solving.whole.plans import realised
+from foglight.solving.whole.sequences import SequenceForm
+from foglight.values.networks.datasets import (
+    LAYOUT,
+    Dataset,
+    Request,
+    checked,
+    load_dataset,
+    read_manifest,
+    write_arrays,
+    write_manifest,
+)
+from foglight.values.networks.layout import normalised
+from foglight.values.trunk.features import trunk_layout
+from foglight.version import __version__
+
+PURE, FULLY_MIXED = 0.1, 0.05
+KEPT = 0.4, 1.0
+Progress = Callable[[int, int], None]
+
+
+def generate(request: Request, folder: Path | str, processes: int = 1, progress: Progress | None = None) -> Dataset:
+    """Work out the shards that `folder` does not hold yet; the whole data set."""
+    request = replace(request, game=str(load_game(request.game)))
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"cannot use {folder} for a data set: {error.strerror}") from None
+    manifest = read_manifest(folder)
+    if manifest is not None and Request(**manifest["request"]) != request:
+        raise BadInput(f"{folder} holds another data set, {Request(**manifest['request'])}; give another folder")
+    made_by = {"foglight": __version__, "numpy": np.__version__}
+    if manifest is not None and manifest["made_by"] != made_by:
+        raise BadInput(f"{folder} was begun by {manifest['made_by']}, not by {made_by}; give another folder")
+    maker = Maker(request)
+    points = request.strategies * len(maker.layout.public)
+    files = {} if manifest is None else _sound(folder, manifest["files"])
+    if LAYOUT not in files:
+        files[LAYOUT] = write_arrays(folder / LAYOUT, maker.layout.arrays())
+    missing = [shard for shard in range(request.num_shards) if request.name(shard) not in files]
+    write_manifest(folder, request, files, points, made_by)
+    for shard, digest in _made(maker, folder, missing, processes):
+        files[request.name(shard)] = digest
+        write_manifest(folder, request, files, points, made_by)
+        if progress is not None:
+            progress(len(files) - 1, request.num_shards)
+    return load_dataset(folder)
+
+
+def _sound(folder: Path, files: dict[str, str]) -> dict[str, str]:
+    """Those files that are as they were written."""
+    sound = {}
+    for name, digest in files.items():
+        try:
+            checked(folder, name, files)
+        except BadInput:
+            continue
+        sound[name] = digest
+    return sound
+
+
+class Maker:
+    """Makes the shards of a data set, each from its own seed."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.trunk = Trunk(request.game, request.depth)
+        if not self.trunk.leaves:
+            raise BadInput(f"{request.game} is over before depth {request.depth}; cut it earlier")
+        self.layout = trunk_layout(self.trunk, request.recall)
+        self.subgames = Subgames(self.trunk.public_states)
+
+    def shard(self, number: int) -> dict[str, np.ndarray]:
+        random = np.random.default_rng([self.request.seed, number])
+        first = number * self.request.per_shard
+        several = min(self.request.per_shard, self.request.strategies - first)
+        publics = np.arange(len(self.layout.public))
+        ranges = []
+        for _ in range(several):
+            plan = realised(self.trunk.sequences, random_behaviour(self.trunk.sequences, random))
+            given = normalised(self.layout, self.layout.packed(self.trunk.leaf_ranges(plan)), publics)
+            if self.request.sparse < 1.0:
+                given = normalised(self.layout, self._thinned(given, random), publics)
+            ranges.append(given)
+        return {
+            "publics": np.tile(publics, several).astype(np.int32),
+            "ranges": np.concatenate(ranges).astype(np.float32),
+            "targets": np.concatenate(self._valued(ranges)).astype(np.float32),
+        }
+
+    def _thinned(self, ranges: np.ndarray, random: np.random.Generator) -> np.ndarray:
+        """Some of each range; what is likeliest stays."""
+        thin = np.zeros(ranges.shape)
+        for seat in range(2):
+            own = np.where(self.layout.seats == seat, ranges, 0.0)
+            kept = random.random(own.shape) < random.uniform(self.request.sparse, 1.0, (len(own), 1))
+            kept[np.arange(len(own)), own.argmax(1)] = True
+            thin += own * kept
+        return thin
+
+    def _valued(self, ranges: list[np.ndarray]) -> list[np.ndarray]:
+        """The targets of these ranges, solved side by side."""
+        joined = [self.subgames.joined(self.layout.parted(given)) for given in ranges]
+        solver = BatchedRegrets(self.subgames.sequences, [np.stack(own, 1) for own in zip(*joined, strict=True)])
+        solver.iterate(self.request.iterations)
+        found = solver.values()
+        parted = [self.subgames.parted([own[:, i] for own in found]) for i in range(len(ranges))]
+        return [self.layout.packed(numbers) / self.layout.scales[:, None] for numbers in parted]
+
+    def warm(self) -> None:
+        """Load the kernels."""
+        self._valued([self.layout.packed(self.trunk.leaf_ranges(self.trunk.sequences.start()))])
+
+    def write(self, folder: Path, number: int) -> tuple[int, str]:
+        return number, write_arrays(folder / self.request.name(number), self.shard(number))
+
+
+def random_behaviour(sequences: SequenceForm, random: np.random.Generator) -> np.ndarray:
+    """A random strategy of all seats, float64[S]."""
+    form, n = sequences.form, sequences.num_sequences
+    sizes = (form.ends - form.begins).astype(np.int64)
+    states = np.repeat(np.arange(len(sizes)), sizes)
+    which = np.repeat(form.begins, sizes) + np.arange(len(states)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    kind = random.random(len(sizes))
+    one = np.cumsum(sizes) - sizes + random.integers(sizes)  # an action that is kept, whatever happens
+    seats = np.repeat(np.arange(len(form.state_begins) - 1), np.diff(form.state_begins))
+    kept = random.random(len(states)) < random.uniform(*KEPT, len(form.state_begins) - 1)[seats[states]]
+    kept[kind[states] < PURE + FULLY_MIXED] = True
+    kept[kind[states] < PURE] = False
+    kept[one] |= (kind < PURE) | (np.bincount(states, kept) == 0)
+    shares = random.exponential(size=len(states)) * kept
+    behaviour = np.zeros(n)
+    behaviour[which] = shares / np.bincount(states, shares)[states]
+    return behaviour
+
+
+_maker: Maker | None = None  # of a worker
+
+
+def _made(maker: Maker, folder: Path, shards: list[int], processes: int) -> Any:
+    """Shards as they are done, with their digests."""
+    global _maker
+    if processes < 2 or len(shards) < 2:
+        yield from (maker.write(folder, shard) for shard in shards)
+        return
+    maker.warm()  # before forking
+    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
+    _maker = maker
+    with multiprocessing.get_context(method).Pool(processes, _begin, (maker.request,)) as pool:
+        yield from pool.imap_unordered(_work, [(folder, shard) for shard in shards])
+
+
+def _begin(request: Request) -> None:
+    global _maker
+    if _maker is None or _maker.request != request:
+        _maker = Maker(request)
+
+
+def _work(task: tuple[Path, int]) -> tuple[int, str]:
+    assert _maker is not None
+    return _maker.write(*task)

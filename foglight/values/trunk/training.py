@@ -1,0 +1,71 @@
+"""A network for one trunk, from random strategies to the finished file: data, training, how good the trunk is.
+
+A folder holds all of it, and killed at any moment it goes on:
+
+    data/                 the data set
+    state.pt              the last checkpoint
+    network.safetensors   the network as it was then
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from foglight.names import BadInput
+from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, solve_trunk
+from foglight.solving.whole.tree import TooLarge
+from foglight.values.networks.architectures import check_kind, one_thread
+from foglight.values.networks.datasets import Request
+from foglight.values.networks.evaluator import Network
+from foglight.values.networks.training import Settings, Training
+from foglight.values.trunk.generation import generate
+
+NETWORK = "network.safetensors"
+_CHECKS = 20  # how often, in all, a checkpoint is written and the trunk judged
+_JUDGING = 1000  # iterations of CFR+
+
+
+class Progress(NamedTuple):
+    """How far it came."""
+
+    what: str  # shards or steps
+    done: int
+    total: int
+    loss: float | None = None
+    exploitability: float | None = None  # of the trunk solved with the network as it is, both seats
+
+
+def train_trunk(
+    request: Request,
+    settings: Settings,
+    steps: int,
+    folder: Path | str,
+    device: str = "cpu",
+    processes: int = 1,
+    progress: Callable[[Progress], None] | None = None,
+) -> Path:
+    """Train for so many steps in all, from where the folder is; the file of the network."""
+    if steps < 1:
+        raise BadInput(f"steps must be at least 1, not {steps}")
+    check_kind(settings.kind, settings.mass)
+    folder, say = Path(folder), progress or (lambda _: None)
+    data = generate(request, folder / "data", processes, lambda done, total: say(Progress("shards", done, total)))
+    one_thread()
+    training, state = Training(data, settings, device), folder / "state.pt"
+    if state.exists():
+        training.resume(state)
+    trunk = Trunk(request.game, request.depth)
+    try:
+        judge = TrunkJudge(trunk)
+    except TooLarge:
+        judge = None
+    every, worth = max(1, steps // _CHECKS), None
+    while training.steps < steps:
+        training.advance(min(every - training.steps % every, steps - training.steps))
+        training.save(state)
+        training.trained().save(folder / NETWORK)
+        if judge is not None:
+            policy = solve_trunk(trunk, Network(training.trained(), device), 100)
+            worth = judge.exploitability(policy, _JUDGING)
+        say(Progress("steps", training.steps, steps, training.loss, worth))
+    return folder / NETWORK

@@ -1,0 +1,81 @@
+"""Which games are filtered by deals, and where their cards lie in weighted worlds."""
+
+import math
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from foglight.bits import get
+from foglight.cards import tricks
+from foglight.cards.tricks import all_cards, hand_words, hides_only_cards, is_trick_taking
+from foglight.rules import CHANCE, PUBLIC, contents, num_players, places
+from foglight.state import new_state
+from foglight.worlds.marginals import Marginals
+
+
+def are_deals_better(game: Any, most: int) -> bool:
+    """Whether worlds of a game are best drawn from deals: it promises what they suppose, or has more than `most`."""
+    return is_trick_taking(game) and bool(hides_only_cards(game) or worlds_in_layers(game) > most)
+
+
+def distinct_deals(game: Any, rows: np.ndarray) -> np.ndarray:
+    """The deals of these worlds, uint64[n, W], each once: who holds, or has played, which card."""
+    words = hand_words(game)
+    held = slice(words.start, 2 * words.stop - words.start)  # hands, then what each seat has played
+    return np.unique(rows[:, held], axis=0)
+
+
+def has_usual_places(game: Any) -> bool:
+    """Whether a game's places and contents are those of all trick-taking games."""
+    if not is_trick_taking(game):
+        return False
+    rules = ((places, tricks.places), (contents, tricks.contents))
+    return all(rule.rule.implementation(type(game)) is usual for rule, usual in rules)  # type: ignore[attr-defined]
+
+
+def card_marginals(game: Any, worlds: np.ndarray, weights: np.ndarray, exact: bool) -> Marginals:
+    """Where each card is in weighted worlds of a trick-taking game, in which the same cards have been played."""
+    hands = worlds[:, hand_words(game)]  # uint64[n, seats]
+    sums = np.zeros((64, hands.shape[1] + 1))
+    for card in range(64):
+        sums[card, :-1] = weights / weights.sum() @ (hands >> np.uint64(card) & np.uint64(1))
+    rest = 1.0 - sums[:, :-1].sum(1)
+    sums[:, -1] = np.where(rest > 1e-9, rest, 0.0)  # sums are rounded
+    gone = sum(int(tricks.played(game, worlds[0], seat)) for seat in range(hands.shape[1]))
+    return by_cards(game, sums, gone, len(worlds), exact)
+
+
+def worlds_in_layers(game: Any) -> float:
+    """A guess of how many worlds of a trick-taking game differ when all is dealt, from one random game."""
+    state, random, log = new_state(game), Random(0), 0.0
+    sizes = [0] * num_players(game)
+    while state.actions() and get(state.world, tricks.PHASE) < tricks.PLAY:
+        before, public = state.world[hand_words(game)], len(state.observations(PUBLIC))
+        many, chance_moves = len(state.actions()), state.player == CHANCE
+        at_once = int(tricks.hand_size(game, state.world)) > 0
+        state.play(random.choice(state.actions()))
+        if len(state.observations(PUBLIC)) == public:
+            log += math.log(many)
+        if chance_moves and at_once:  # a hand that is seen at once has no order
+            for seat in np.flatnonzero(state.world[hand_words(game)] != before).tolist():
+                sizes[seat] += 1
+                log -= math.log(sizes[seat])
+    return math.exp(min(log, 700.0))
+
+
+def by_cards(game: Any, shares: np.ndarray, played: int, worlds: int, exact: bool) -> Marginals:
+    """Where each card is, of a game that has the places and contents of all trick-taking games.
+
+    `shares` says how likely each card is in the hand of each seat, or in none, float64[64, seats + 1].
+    """
+    names, columns = places(game)
+    seats = [f"seat {seat}" for seat in range(shares.shape[1] - 1)]
+    odds = []
+    for card in all_cards(game):
+        found = {
+            what: float(share) for what, share in zip([*seats, "undealt"], shares[card], strict=True) if share > 0.0
+        }
+        found = {"played": 1.0} if played >> card & 1 else found
+        odds.append(dict(sorted(found.items(), key=lambda item: -item[1])))
+    return Marginals(names, columns, odds, worlds, exact)

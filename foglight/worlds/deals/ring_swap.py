@@ -1,0 +1,384 @@
+"""Markov chains over deals: the TTCG Gibbs sampler with RingSwap [Solinas2023, Section 5.3], and a cheaper one.
+
+A deal gives each row, a hand or the undealt cards, its cards; its suit-length matrix A says how many of each column.
+A ring passes through distinct rows r_0 .. r_m. Row r_i gives a card of column c_(i-1) and takes one of column c_i,
+which r_(i+1) gives; r_0 gives the column that r_m takes, so that all sums stay as they are. Columns may come again.
+The neighbours of a deal are all deals whose matrix can be reached by one ring, or is A itself: without it, a position
+that allows a single matrix could not move. The ring walked backwards leads from the neighbour to A, so being a
+neighbour is symmetric. It would not be, if a ring ended as soon as its first column came again and began at one
+particular row: then rings that pass that column twice would be found in one direction only. A matrix stands for
+
+    prod over columns of  size! / prod over rows of a_ij!
+
+deals, counted once however many rings lead to it; |Omega| is the sum over the matrices. Drawing a neighbour is drawing
+a matrix in this proportion, then a uniform deal with this matrix, in a uniform order of dealing. It is accepted with
+probability min(1, P(h') |Omega| / (P(h) |Omega'|)), P being the probability that the players' policies reach h.
+
+Neighbours are remembered by matrix, in room of a fixed size that is emptied when full; so memory does not depend on the
+number of histories. Columns are the cards of one suit with the same possible owners.
+
+The cheaper chain draws a ring instead of listing all: it rotates the cards of a few random positions, or draws one
+seat's passes anew. The way back is as likely as the way there, so P(h') / P(h) alone decides. It moves less
+at a time, needs no matrix, and pays where a matrix has thousands of neighbours.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy import int64
+
+from foglight.compile import jitable, kernel
+from foglight.randomness import below, unit
+from foglight.rules import max_legal, new_worlds
+from foglight.worlds.deals.count import HIDDEN, DealCount, copy, shuffle
+from foglight.worlds.deals.replay import draw_pattern, reach, write_history
+
+_MATRICES = 1 << 14  # how many matrices are remembered at most
+_NEIGHBOURS = 1 << 18  # and how many neighbours of theirs
+
+
+# RingSwap ---------------------------------------------------------------------------------------------------------
+
+
+class Matrices(NamedTuple):
+    """What RingSwap needs to know of a puzzle, and what it remembers."""
+
+    column_begins: np.ndarray  # int64[columns + 1], into cards
+    cards: np.ndarray  # int64[..]: cards with several owners, column by column
+    allowed: np.ndarray  # uint8[rows, columns]
+    row_begins: np.ndarray  # int64[rows + 1]: the positions of each row
+    fixed_begins: np.ndarray  # int64[rows + 1], into fixed
+    fixed: np.ndarray  # int64[..]: cards with one owner, row by row
+    column_of: np.ndarray  # int64[64]: by card, -1 if it has one owner
+    owners: np.ndarray  # int64[64]: by card, the set of rows
+    signs: np.ndarray  # int64[rows * columns]: the key of a matrix is 1 plus the sum of entries times signs
+    sizes: np.ndarray  # int64[2]: how many matrices and neighbours are remembered
+    slots: np.ndarray  # int64[4 * _MATRICES]: hash table of 1 + number of a matrix
+    keys: np.ndarray  # int64[_MATRICES]
+    begins: np.ndarray  # int64[_MATRICES + 1], into the next two
+    shares: np.ndarray  # float64[_NEIGHBOURS]: cumulative numbers of deals; the last of a matrix is |Omega|
+    neighbours: np.ndarray  # int8[_NEIGHBOURS, rows * columns]
+    marks: np.ndarray  # int64[2 * _NEIGHBOURS]: hash set of the neighbours being listed, 0 where empty
+    marked: np.ndarray  # int64[_NEIGHBOURS]: where they are in it
+    work: np.ndarray  # int8[rows * columns]: the matrix that a ring is changing
+    ring: np.ndarray  # int64[2, rows + 1]: by row of the ring, the choice tried and the column then in excess
+
+
+def matrices(deals: DealCount, suits: Sequence[int]) -> Matrices:
+    """The puzzle as RingSwap sees it; the suits are those of its cards."""
+    rows = len(deals.needs)
+    live = sum(1 << row for row, need in enumerate(deals.needs) if need > 0)
+    columns: dict[tuple[int, int], list[int]] = {}
+    fixed: list[list[int]] = [[] for _ in range(rows)]
+    owners = np.zeros(64, np.int64)
+    for card, mask, suit in zip(deals.cards, deals.owners, suits, strict=True):
+        owners[card] = mask & live
+        if (mask & live).bit_count() == 1:
+            fixed[(mask & live).bit_length() - 1].append(card)
+        else:
+            columns.setdefault((suit, mask & live), []).append(card)
+    column_of = np.full(64, -1, np.int64)
+    for j, members in enumerate(columns.values()):
+        column_of[members] = j
+    allowed = np.array([[mask >> row & 1 for _, mask in columns] for row in range(rows)], np.uint8)
+    return Matrices(
+        np.cumsum([0, *map(len, columns.values())]).astype(np.int64),
+        np.array([card for members in columns.values() for card in members], np.int64),
+        allowed.reshape(rows, len(columns)),
+        np.cumsum([0, *deals.needs]).astype(np.int64),
+        np.cumsum([0, *map(len, fixed)]).astype(np.int64),
+        np.array([card for members in fixed for card in members], np.int64),
+        column_of,
+        owners,
+        np.random.default_rng(0).integers(1, 1 << 57, rows * len(columns)),
+        np.zeros(2, np.int64),
+        np.zeros(4 * _MATRICES, np.int64),
+        np.zeros(_MATRICES, np.int64),
+        np.zeros(_MATRICES + 1, np.int64),
+        np.zeros(_NEIGHBOURS),
+        np.zeros((_NEIGHBOURS, rows * len(columns)), np.int8),
+        np.zeros(2 * _NEIGHBOURS, np.int64),
+        np.zeros(_NEIGHBOURS, np.int64),
+        np.zeros(rows * len(columns), np.int8),
+        np.zeros((2, rows + 1), np.int64),
+    )
+
+
+@jitable
+def _key(known, matrix):
+    key = 1  # at most 64 cards of signs below 2^57: no overflow
+    for i in range(len(matrix)):
+        key += int64(matrix[i]) * known.signs[i]
+    return key
+
+
+@jitable
+def _neighbours(known, matrix):
+    """The number under which a matrix and its neighbours are remembered; HIDDEN if they are too many to list."""
+    key = _key(known, matrix)
+    slot = key % len(known.slots)
+    while known.slots[slot] != 0:
+        if known.keys[known.slots[slot] - 1] == key:
+            return known.slots[slot] - 1
+        slot = slot + 1 if slot + 1 < len(known.slots) else 0
+    listed = known.sizes[0] < _MATRICES and _list_rings(known, matrix, key)
+    if not listed:  # forget everything and try once more
+        known.slots[:] = 0
+        known.sizes[:] = 0
+        slot = key % len(known.slots)
+        if not _list_rings(known, matrix, key):
+            return HIDDEN
+    number = known.sizes[0]
+    known.slots[slot] = 1 + number
+    known.keys[number] = key
+    known.sizes[0] += 1
+    known.begins[number + 1] = known.sizes[1]
+    return number
+
+
+@jitable
+def _list_rings(known, matrix, key):
+    """List the matrix and all that one ring leads to, behind what is remembered; False if there is no room."""
+    rows, columns = known.allowed.shape
+    begin, work = known.sizes[1], known.work
+    copy(work, matrix)
+    fits = _note(known, begin, key)
+    for start in range(rows):
+        for swap in range(columns * columns):
+            gained, lost = swap // columns, swap % columns
+            if gained == lost or not _can_swap(known, matrix, start, lost, gained):
+                continue
+            key += _swap(known, start, lost, gained)
+            # a ring has no first row, so let it be the lowest; go through the others depth first, past rings that close
+            depth = 0
+            known.ring[0, 0], known.ring[1, 0] = (start + 1) * columns, gained
+            while depth >= 0 and fits:
+                choice, excess = known.ring[0, depth], known.ring[1, depth]
+                row, column = choice // columns, choice % columns
+                known.ring[0, depth] += 1
+                if row == rows:
+                    depth -= 1
+                    if depth >= 0:  # take back the swap that led here
+                        back = known.ring[0, depth] - 1
+                        key += _swap(known, back // columns, back % columns, known.ring[1, depth])
+                    continue
+                unused = True
+                for d in range(depth):
+                    unused &= (known.ring[0, d] - 1) // columns != row
+                if unused and column != excess and _can_swap(known, matrix, row, excess, column):
+                    key += _swap(known, row, excess, column)
+                    if column == lost:
+                        fits = _note(known, begin, key)
+                    depth += 1
+                    known.ring[0, depth], known.ring[1, depth] = (start + 1) * columns, column
+            copy(work, matrix)
+            key = _key(known, matrix)
+    for i in range(known.sizes[1] - begin):
+        known.marks[known.marked[i]] = 0
+    if not fits:
+        known.sizes[1] = begin
+    return fits
+
+
+@jitable
+def _can_swap(known, matrix, row, lost, gained):
+    columns = known.allowed.shape[1]
+    return known.allowed[row, gained] == 1 and matrix[row * columns + lost] > 0
+
+
+@jitable
+def _swap(known, row, lost, gained):
+    """A row gives a card of one column for one of another; how the key changes."""
+    columns = known.allowed.shape[1]
+    known.work[row * columns + lost] -= 1
+    known.work[row * columns + gained] += 1
+    return known.signs[row * columns + gained] - known.signs[row * columns + lost]
+
+
+@jitable
+def _note(known, begin, key):
+    """List the matrix in `work`, unless it is listed already; False if there is no room."""
+    slot = key % len(known.marks)
+    while known.marks[slot] != 0:
+        if known.marks[slot] == key:
+            return True
+        slot = slot + 1 if slot + 1 < len(known.marks) else 0
+    n = known.sizes[1]
+    if n == len(known.shares):
+        return False
+    known.marks[slot] = key
+    known.marked[n - begin] = slot
+    deals = 1.0  # up to the product of size!, which all matrices share
+    for i in range(len(known.work)):
+        for k in range(2, known.work[i] + 1):
+            deals /= k
+    copy(known.neighbours[n], known.work)
+    known.shares[n] = deals + (known.shares[n - 1] if n > begin else 0.0)
+    known.sizes[1] = n + 1
+    return True
+
+
+# The chains --------------------------------------------------------------------------------------------------------
+
+
+@jitable
+def _propose(known, random, matrix, cards, filled, deal):
+    """A uniform deal with this matrix; `cards` is a copy of `known.cards`, in any order within its columns."""
+    rows, columns = known.allowed.shape
+    for row in range(rows):
+        filled[row] = known.row_begins[row]
+        for i in range(known.fixed_begins[row], known.fixed_begins[row + 1]):
+            deal[filled[row]] = known.fixed[i]
+            filled[row] += 1
+    for j in range(columns):
+        at = known.column_begins[j]
+        shuffle(random, cards, at, known.column_begins[j + 1])
+        for row in range(rows):
+            for _ in range(matrix[row * columns + j]):
+                deal[filled[row]] = cards[at]
+                filled[row] += 1
+                at += 1
+    for row in range(rows - 1):  # the undealt cards have no order
+        shuffle(random, deal, known.row_begins[row], known.row_begins[row + 1])
+
+
+@kernel
+def _ring_swap_chain(game, policy, layout, known, viewer, observed, random, deal, pattern, weight, thin, out):
+    """Go on from `deal`, `pattern` and `weight[0]`; every `thin` transitions write them to `out`.
+
+    How many proposals were accepted; HIDDEN if a matrix has too many neighbours.
+    """
+    rows, columns = known.allowed.shape
+    room = new_worlds(game, 2)
+    actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
+    history, cards = np.empty(len(layout.actions), np.int64), known.cards.copy()
+    filled = np.empty(rows, np.int64)
+    matrix, proposed = np.zeros(rows * columns, np.int8), np.zeros(rows * columns, np.int8)
+    new_deal, new_pattern = deal.copy(), pattern.copy()
+    for row in range(rows):
+        for i in range(known.row_begins[row], known.row_begins[row + 1]):
+            if known.column_of[deal[i]] >= 0:
+                matrix[row * columns + known.column_of[deal[i]]] += 1
+    accepted = 0
+    for t in range(thin * len(out[2])):
+        number = _neighbours(known, matrix)
+        if number < 0:
+            return HIDDEN
+        low, high = known.begins[number], known.begins[number + 1] - 1
+        omega = known.shares[high]
+        wanted = unit(random) * omega
+        while low < high:
+            middle = (low + high) // 2
+            if known.shares[middle] > wanted:
+                high = middle
+            else:
+                low = middle + 1
+        proposed[:] = known.neighbours[low]
+        other = _neighbours(known, proposed)
+        if other < 0:
+            return HIDDEN
+        new_omega = known.shares[known.begins[other + 1] - 1]
+        _propose(known, random, proposed, cards, filled, new_deal)
+        for seat in range(len(layout.dealt)):
+            if layout.free_passes[seat] == 1:
+                draw_pattern(layout, random, new_pattern, seat)
+        write_history(layout, new_deal, new_pattern, history)
+        new_weight = reach(game, policy, history, viewer, observed, room, actions, odds)
+        if _accepts(random, weight[0] * new_omega, new_weight * omega):
+            deal[:] = new_deal
+            pattern[:, :] = new_pattern
+            matrix[:] = proposed
+            weight[0] = new_weight
+            accepted += 1
+        if (t + 1) % thin == 0:
+            _write(out, t // thin, deal, pattern, weight)
+    return accepted
+
+
+@jitable
+def _accepts(random, old, new):
+    """Whether to go from a state to one that is new / old times as likely: the rule of Metropolis and Hastings."""
+    return new > 0.0 and unit(random) * old < new
+
+
+@jitable
+def _write(out, i, deal, pattern, weight):
+    copy(out[0][i], deal)
+    for seat in range(len(pattern)):
+        copy(out[1][i, seat], pattern[seat])
+    out[2][i] = weight[0]
+
+
+@jitable
+def _draw_ring(random, rows, order):
+    """Draw distinct positions into the front of `order`: how many. Two, or half as likely one more, up to one a row."""
+    ring = min(2, len(order))
+    while ring < min(rows, len(order)) and below(random, 2) == 0:
+        ring += 1
+    for i in range(ring):
+        j = i + below(random, len(order) - i)
+        order[i], order[j] = order[j], order[i]
+    return ring
+
+
+@jitable
+def _turn(owners, row_of, undealt, order, ring, deal, new_deal):
+    """Move the card of each position of the ring to the next; False if a row may not own one, or nothing changes.
+
+    The order of the cards in the row `undealt` is nothing.
+    """
+    possible, changed = True, False
+    for i in range(ring):
+        position = order[i + 1 if i + 1 < ring else 0]
+        new_deal[position] = deal[order[i]]
+        possible &= owners[deal[order[i]]] >> row_of[position] & 1 == 1
+        changed |= row_of[position] != undealt
+    return possible and changed
+
+
+@kernel
+def _swap_chain(game, policy, layout, known, viewer, observed, random, deal, pattern, weight, thin, out):
+    """The same by drawn rings of cards."""
+    rows = len(known.row_begins) - 1
+    room = new_worlds(game, 2)
+    actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
+    history = np.empty(len(layout.actions), np.int64)
+    row_of = np.empty(len(deal), np.int64)
+    for row in range(rows):
+        row_of[known.row_begins[row] : known.row_begins[row + 1]] = row
+    givers = np.nonzero(layout.free_passes)[0]
+    new_deal, new_pattern, order = deal.copy(), pattern.copy(), np.arange(len(deal))
+    accepted = 0
+    for t in range(thin * len(out[2])):
+        if len(givers) > 0 and below(random, 4) == 0:
+            possible = True
+            draw_pattern(layout, random, new_pattern, givers[below(random, len(givers))])
+        else:
+            ring = _draw_ring(random, rows, order)
+            possible = _turn(known.owners, row_of, rows - 1, order, ring, deal, new_deal)
+        if possible:
+            write_history(layout, new_deal, new_pattern, history)
+            new_weight = reach(game, policy, history, viewer, observed, room, actions, odds)
+            if _accepts(random, weight[0], new_weight):
+                deal[:] = new_deal
+                pattern[:, :] = new_pattern
+                weight[0] = new_weight
+                accepted += 1
+        new_deal[:] = deal
+        new_pattern[:, :] = pattern
+        if (t + 1) % thin == 0:
+            _write(out, t // thin, deal, pattern, weight)
+    return accepted
+
+
+def autocorrelation_time(trace: np.ndarray) -> float:
+    """Transitions per independent sample: 1 + 2 sum of autocorrelations, as long as pairs are positive [Geyer1992]."""
+    centred = trace - trace.mean()
+    if not np.any(abs(centred) > 1e-12):
+        return 1.0
+    padded = np.fft.rfft(centred, 2 * len(trace))
+    correlations = np.fft.irfft(abs(padded) ** 2)[: len(trace)]
+    pairs = (correlations[: len(trace) // 2 * 2] / correlations[0]).reshape(-1, 2).sum(1)
+    end = int(np.argmax(pairs <= 0)) if np.any(pairs <= 0) else len(pairs)
+    return max(1.0, float(2 * pairs[:end].sum() - 1))
