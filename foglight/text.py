@@ -1,4 +1,4 @@
-"""Drawing for people: cells by name, boards as grids."""
+"""Text for people: cells by name, boards as grids, who does what."""
 
 from typing import Any
 
@@ -6,6 +6,16 @@ from typing import Any
 def cell(i: int, cols: int) -> str:
     """The name of a cell counted row by row: a letter for the column, a number for the row."""
     return f"{chr(ord('a') + int(i) % cols)}{int(i) // cols + 1}"
+
+
+def who(seat: int, viewer: int) -> str:
+    """`you` or `seat 1`, as the viewer would say it."""
+    return "you" if seat == viewer else f"seat {seat}"
+
+
+def does(seat: int, viewer: int, verb: str) -> str:
+    """`you play` or `seat 1 plays`."""
+    return f"you {verb}" if seat == viewer else f"seat {seat} {verb}s"
 
 
 def marks(n: int, sets: dict[str, Any]) -> list[str]:

@@ -191,6 +191,22 @@ def add_board(board, share, rows, weights, n, table):
     return n + 1
 
 
+@jitable
+def capture_square(board, move):
+    """Where the side to move would take with this move, en passant included; NONE if it takes nothing."""
+    if move == NONE:
+        return NONE
+    colour = get(board, TURN)
+    over = 0 if colour == WHITE else 56  # moves are written as the mover sees the board
+    start, end, _ = meaning_seen(move)
+    start, end = start ^ over, end ^ over
+    if pieces_of(board, 1 - colour) & bit(end) != uint64(0):
+        return end
+    if (start ^ end) & 7 != 0 and kind_at(board, start) == PAWN:
+        return start & 56 | end & 7
+    return NONE
+
+
 @kernel
 def _follow(boards, mass, begin, event, rows, weights, n, table, sieve):
     """Add what may follow when the side to move moves and takes there: next board, boards found, boards tried.
@@ -203,22 +219,11 @@ def _follow(boards, mass, begin, event, rows, weights, n, table, sieve):
     tried = 0
     while begin < len(boards) and n + _MOST <= len(rows):
         parent = boards[begin]
-        colour = get(parent, TURN)
-        over = 0 if colour == WHITE else 56
-        prey = pieces_of(parent, 1 - colour)
         found = write_moves(blind.SIZE, parent, moves)
         moves[found] = NONE
         odds = mass[begin] / (found + 1)
         for i in range(found + 1):
-            where = NONE
-            if moves[i] != NONE:
-                start, end, _ = meaning_seen(moves[i])
-                start, end = start ^ over, end ^ over
-                if prey & bit(end) != uint64(0):
-                    where = end
-                elif (start ^ end) & 7 != 0 and kind_at(parent, start) == PAWN:
-                    where = start & 56 | end & 7
-            if where == taken:
+            if capture_square(parent, moves[i]) == taken:
                 tried += 1
                 share = sifted(odds, sieve)
                 if share > 0.0:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy import uint64
 
 from foglight.bits import bit, get, lowest
-from foglight.blind_chess.boards import NONE, START, Boards, add_board, sifted
+from foglight.blind_chess.boards import NONE, START, Boards, add_board, capture_square, sifted
 from foglight.blind_chess.captures import attackers, king_of, quiet, quiet_room, two_leaps
 from foglight.blind_chess.evaluation import centipawns
 from foglight.chess import blind
@@ -258,9 +258,6 @@ def _follow_plausibly(given, passing, boards, mass, begin, event, rows, weights,
     tried = 0
     while begin < len(boards) and n + _MOST <= len(rows):
         parent = boards[begin]
-        colour = get(parent, TURN)
-        over = 0 if colour == WHITE else 56
-        prey = pieces_of(parent, 1 - colour)
         found = write_moves(blind.SIZE, parent, moves)
         moves[found] = NONE
         if begin < len(given):
@@ -269,15 +266,7 @@ def _follow_plausibly(given, passing, boards, mass, begin, event, rows, weights,
         else:
             _at_a_glance(parent, moves, found, board, odds, ranks, passing)
         for i in range(found + 1):
-            where = NONE
-            if moves[i] != NONE:
-                start, end, _ = meaning_seen(moves[i])
-                start, end = start ^ over, end ^ over
-                if prey & bit(end) != uint64(0):
-                    where = end
-                elif (start ^ end) & 7 != 0 and kind_at(parent, start) == PAWN:
-                    where = start & 56 | end & 7
-            if where == taken:
+            if capture_square(parent, moves[i]) == taken:
                 tried += 1
                 share = sifted(mass[begin] * odds[i], sieve)
                 if share > 0.0:

@@ -5,6 +5,7 @@ from foglight.bits import get
 from foglight.cards import codes, tricks
 from foglight.cards.deck import card_names, card_text, cards_text, num_suits, suit_letters
 from foglight.rules import num_players
+from foglight.text import does, who
 
 
 def deal_names(game, card):
@@ -24,16 +25,6 @@ def by_seat(what, values):
 def bids_by_seat(bids):
     """Bids so far, with a dash for a seat that has not bid."""
     return by_seat("bids", ("-" if bid < 0 else bid for bid in bids))
-
-
-def who(seat, viewer):
-    """`you` or `seat 1`."""
-    return "you" if seat == viewer else f"seat {seat}"
-
-
-def does(seat, viewer, verb):
-    """`you play` or `seat 1 plays`."""
-    return f"you {verb}" if seat == viewer else f"seat {seat} {verb}s"
 
 
 def seen_text(game, observation, viewer):

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from foglight.bits import get, put
 from foglight.compile import implements, jitable
-from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL, game
+from foglight.rules import CHANCE, NOTHING, TERMINAL, game
+from foglight.text import does
 
 _CARDS = ((0, 0, 2), (0, 2, 2))
 _TAKEN, _ACTIONS = (0, 4, 2), (0, 6, 3)
@@ -171,6 +172,4 @@ def view(game, world, seat):
 def observation_text(game, before, action, after, viewer):
     if get(before, _CARDS[1]) == 0:
         return f"you get the {_NAMES[action]}"
-    seat = player(game, before)
-    who = f"seat {seat}" if viewer == PUBLIC or viewer != seat else "you"
-    return f"{who} {action_names(game, before, action)[0]}{'s' * (who != 'you')}"
+    return does(player(game, before), viewer, action_names(game, before, action)[0])

@@ -17,7 +17,8 @@ from foglight import bits
 from foglight.bits import get, put
 from foglight.compile import implements, jitable
 from foglight.randomness import below
-from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL, game
+from foglight.rules import CHANCE, NOTHING, TERMINAL, game
+from foglight.text import does
 
 _CARDS = ((0, 0, 3), (0, 3, 3))
 _PUBLIC_CARD = (0, 6, 3)
@@ -264,7 +265,5 @@ def observation_text(game, before, action, after, viewer):
         return f"you get {_NAMES[action]}" if viewer == seat else "seat 1 gets a card"
     if player(game, before) == CHANCE:
         return f"public card {_NAMES[action]}"
-    seat = get(before, _MOVER)
-    who = f"seat {seat}" if viewer == PUBLIC or viewer != seat else "you"
-    said = f"{who} {action_names(game, before, action)[0]}{'s' * (who != 'you')}"
+    said = does(get(before, _MOVER), viewer, action_names(game, before, action)[0])
     return said + ("", ", seat 0 wins", ", seat 1 wins", ", the pot is shared")[_showdown(after)]

@@ -25,6 +25,7 @@ from foglight.cards.tricks import BID, DEAL, MOVER, PHASE, PLAY, SETUP, enter, f
 from foglight.compile import implements, jitable
 from foglight.names import BadInput, Between, OneOf
 from foglight.rules import game
+from foglight.text import who
 
 _EXACT = 10  # points for an exact bid
 _TRICKS_DRAWN, _DEALER_DRAWN = codes.FIRST_OWN_KIND, codes.FIRST_OWN_KIND + 1
@@ -269,9 +270,9 @@ def _situation(game, world, viewer):
     phase = get(world, PHASE)
     if phase <= DEAL:
         drawn = get(world, _tricks(game))
-        dealer = f", dealer {showing.who(get(world, _dealer(game)), viewer)}" if phase == DEAL else ""
+        dealer = f", dealer {who(get(world, _dealer(game)), viewer)}" if phase == DEAL else ""
         return f"{drawn or 'number of'} tricks{dealer}" + ("" if drawn else " not drawn yet")
-    turned, dealer = card_text(game, get(world, _turned(game))), showing.who(get(world, _dealer(game)), viewer)
+    turned, dealer = card_text(game, get(world, _turned(game))), who(get(world, _dealer(game)), viewer)
     bids = showing.bids_by_seat(get(world, _bid(game, seat)) - 1 for seat in range(game.players))
     return f"{get(world, _tricks(game))} tricks, dealer {dealer}, {turned} turned\n{bids}"
 
@@ -293,5 +294,5 @@ def observation_text(game, before, action, after, viewer):
     if kind == _TRICKS_DRAWN:
         return f"{action} tricks"
     if kind == _DEALER_DRAWN:
-        return f"dealer {showing.who(action, viewer)}"
+        return f"dealer {who(action, viewer)}"
     return showing.seen_text(game, observation, viewer)
