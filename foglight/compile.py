@@ -184,8 +184,14 @@ def _overload(function: Function, resolve: Function) -> None:
     from numba.extending import overload
 
     # Inlined, and without counting references to arrays, which can cost more than the rules themselves. So a rule or
-    # helper allocates nothing, unless it says so; kernels allocate, and hold what they pass on.
-    options: Any = {"error_model": "numpy", "forceinline": True}
+    # helper allocates nothing, unless it says so; kernels allocate, and hold what they pass on. Only kernels are called
+    # from Python, so only they need wrappers.
+    options: Any = {
+        "error_model": "numpy",
+        "forceinline": True,
+        "no_cpython_wrapper": True,
+        "no_cfunc_wrapper": True,
+    }
     if function.__name__ not in _allocating:
         options["_nrt"] = False
     overload(function, strict=False, jit_options=options)(resolve)
@@ -214,10 +220,27 @@ def _start_numba() -> ModuleType:
                 self.timer.cancel()
 
     event.register("numba:compile", Announcer())
+    _shorten_shape_error()
     registrations, _waiting = _waiting or [], None
     for registration in registrations:
         registration()
     return numba
+
+
+def _shorten_shape_error() -> None:
+    """Make the error about arrays of unequal shapes cheap to compile.
+
+    Numba writes both shapes into its message. The code that formats them costs two seconds in every process that
+    compiles an assignment such as `rows[i] = row`, and a fifth of a second in every kernel after that.
+    """
+    from numba.extending import overload
+    from numba.np import arrayobj
+
+    def raise_shape_error(source_shape, target_shape):
+        raise ValueError("cannot assign an array to a slice of another shape")
+
+    overload(raise_shape_error, strict=False)(lambda source_shape, target_shape: raise_shape_error)
+    arrayobj.raise_with_shape_context = raise_shape_error  # found by name when an assignment is compiled
 
 
 def snake_case(name: str) -> str:

@@ -7,10 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import foglight as fl
-from foglight.compile import fingerprint, implements, is_compiled, jitable, snake_case
+from foglight.compile import fingerprint, implements, is_compiled, jitable, kernel, snake_case
 
 PACKAGE = Path(fl.__file__).parent
 
@@ -289,3 +290,12 @@ def test_a_fingerprint_tells_apart_what_compiles_differently():
 @pytest.mark.plain
 def test_snake_case():
     assert [snake_case(name) for name in ("DarkHex", "PhantomTtt", "Rbc")] == ["dark_hex", "phantom_ttt", "rbc"]
+
+
+def test_arrays_of_unequal_shapes_are_not_assigned():
+    @kernel
+    def assign(rows, row):
+        rows[0] = row
+
+    with pytest.raises(ValueError, match=r"shape"):
+        assign(np.zeros((2, 3)), np.zeros(4))
