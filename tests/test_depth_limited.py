@@ -19,7 +19,7 @@ from foglight.solve.subgame import Evaluator, Function, Subgames
 from foglight.solve.tree import build_tree
 from foglight.solve.trunk import Trunk, TrunkJudge, TrunkSolver, solve_trunk
 
-CUTS = [("kuhn_poker", 3), ("goofspiel(cards=3)", 2)]
+CUTS = [("kuhn_poker", 3), ("kuhn_poker", 4), ("goofspiel(cards=3)", 2)]  # at 4, some games are over before the cut
 
 
 def played(game, policy):
