@@ -371,12 +371,14 @@ def test_autocorrelation_times_are_those_of_the_definition():
                 trace[t] = memory * trace[t - 1] + noise[t]
             assert autocorrelation_time(trace) == pytest.approx(slow_time(trace.tolist()), rel=1e-9)
             compared += 1
-    for _ in range(300):  # short ones: among them, some whose pairs are positive nearly to the end
+    for _ in range(300):  # short ones
         trace = rng.normal(size=rng.integers(2, 15))
         assert autocorrelation_time(trace) == pytest.approx(slow_time(trace.tolist()), rel=1e-9)
         compared += 1
     assert compared == 315
     assert autocorrelation_time(np.full(20, 3.0)) == 1.0
+    late = np.array([1.0] * 4 + [0.2, -0.2] * 14 + [-1.0] * 4)  # the first pair that is negative is far from the first
+    assert autocorrelation_time(late) == pytest.approx(slow_time(late.tolist()), rel=1e-9)
     assert autocorrelation_time(np.arange(5.0)) == pytest.approx(1.8)  # the third is the mean
     assert autocorrelation_time(np.arange(4.0)) == pytest.approx(slow_time([0.0, 1.0, 2.0, 3.0]))
     # an independent sequence needs about one transition a sample, one that remembers 0.9 needs (1 + 0.9) / (1 - 0.9)

@@ -331,12 +331,20 @@ def test_passes_that_are_known_stay_and_others_are_drawn(chain, free, dice, monk
             assert moves[state][other] == pytest.approx(accepted / 4 / sum(free) / 2, abs=EXACT)
 
 
-@pytest.mark.parametrize("passed", [0, 1])
-@pytest.mark.parametrize("chain", [ring_swap._ring_swap_chain, ring_swap._swap_chain], ids=["RingSwap", "drawn rings"])
-def test_a_transition_does_not_depend_on_the_one_before(chain, passed, dice, monkeypatch):
+@pytest.mark.parametrize(
+    ("chain", "owners", "needs", "passed"),
+    [
+        (ring_swap._ring_swap_chain, [7, 5, 7], [1, 1, 1], 0),
+        (ring_swap._ring_swap_chain, [5, 5, 5, 5], [2, 0, 2], 0),  # two cards of a suit are no neighbour of none
+        (ring_swap._ring_swap_chain, [1, 3, 3, 2], [2, 2, 0], 1),
+        (ring_swap._swap_chain, [7, 5, 7], [1, 1, 1], 0),
+        (ring_swap._swap_chain, [1, 3, 3, 2], [2, 2, 0], 1),
+    ],
+)
+def test_a_transition_does_not_depend_on_the_one_before(chain, owners, needs, passed, dice, monkeypatch):
     """Whatever the first one drew, accepted or not, the second is like a first one from there."""
-    puzzles = DealCount([0, 1, 2], [7, 5, 7], [1, 1, 1]), DealCount([0, 1, 2, 3], [1, 3, 3, 2], [2, 2, 0])
-    case = Case(puzzles[passed], [0, 0, 1, 1][: 3 + passed], 0, 0)
+    n = len(owners)
+    case = Case(DealCount(range(n), owners, needs), [0, 0, 1, 1][:n], 0, 0)
     layout = layout_of(case.puzzle, passed)._replace(free_passes=np.array([0, passed]))
     if passed:  # four rings are enough: other tests draw them all
 
@@ -347,9 +355,9 @@ def test_a_transition_does_not_depend_on_the_one_before(chain, passed, dice, mon
         monkeypatch.setattr(ring_swap, "_draw_ring", draw_ring)
     one, _ = one_transition(chain, case, layout, monkeypatch, biased=True)
     both, _ = one_transition(chain, case, layout, monkeypatch, biased=True, n=2)
-    pattern = tuple(map(tuple, layout.pattern.tolist()))
+    patterns = [tuple(map(tuple, layout.pattern.tolist())), ((0, 1), (1, 0))][: 1 + passed]
     compared, moves = 0, {}
-    for state in [(deal, pattern) for deal in states_of(case.puzzle)[-2:]]:
+    for state in itertools.product(states_of(case.puzzle)[-2 + passed :], patterns):
         found = dice.outcomes(partial(both, state))
         for start in {state, *(first for first, _ in found)} - set(moves):
             moves[start] = dice.outcomes(partial(one, start))
