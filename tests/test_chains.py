@@ -10,7 +10,7 @@ import itertools
 import math
 import random
 from collections import Counter, defaultdict
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -260,6 +260,7 @@ def one_transition(chain, case, layout, monkeypatch, biased, n=1):
             assert accepted == moved  # a ring that changes nothing is no proposal
         return tuple(states) if n > 1 else states[0]
 
+    @cache
     def weigh(state):
         history = layout.actions.copy()
         deal_replay.write_history(layout, np.array(state[0]), np.array(state[1]), history)
