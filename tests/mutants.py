@@ -126,6 +126,10 @@ REACH = {
                 for name in (
                     "the_chains_own_code_is_in_detailed_balance",
                     "a_deal_of_a_matrix_is_drawn_uniformly",
+                    "passes_that_are_known_stay_and_others_are_drawn",
+                    "a_transition_does_not_depend_on_the_one_before",
+                    "rings_are_drawn_as_long_as_coins_say_and_all_alike",
+                    "a_ring_moves_each_card_to_the_next_position",
                 )
             ),
             "tests/test_chain_runs.py",

@@ -1,23 +1,169 @@
 """Runs of the chains over deals beside plain Python: what is remembered, thinned, counted, and when chains settle."""
 
+import itertools
 import math
 import random
+from collections import Counter
 
 import numpy as np
 import pytest
-from test_chains import cases, matrix_of, states_of
+from test_chains import cases, layout_of, matrix_of, states_of
 from test_deals import SMALL, position
 
 import foglight as fl
-from foglight.policies import Biased
+from foglight.policies import Biased, Uniform
 from foglight.randomness import generator
 from foglight.worlds.deals import chains, ring_swap
 from foglight.worlds.deals.chains import Chain, r_hat, settle
-from foglight.worlds.deals.count import HIDDEN
+from foglight.worlds.deals.count import HIDDEN, DealCount
 from foglight.worlds.deals.filter import DealFilter
 from foglight.worlds.deals.ring_swap import autocorrelation_time, matrices
 
-# What RingSwap remembers --------------------------------------------------------------------------------------------
+# What RingSwap knows and remembers ------------------------------------------------------------------------------------
+
+
+def test_a_puzzle_as_ring_swap_sees_it():
+    """By hand: row 1 needs nothing, cards 20 and 40 have one owner that does, and 0 and 63 are the ends of a deck."""
+    cards, suits = [0, 5, 9, 20, 40, 63], [0, 0, 1, 1, 0, 1]
+    known = matrices(DealCount(cards, [0b1101, 0b1111, 0b0101, 0b0011, 0b1000, 0b0111], [2, 0, 2, 2]), suits)
+    wanted = {
+        "column_begins": [0, 2, 4],
+        "cards": [0, 5, 9, 63],
+        "allowed": [[1, 1], [0, 0], [1, 1], [1, 0]],
+        "row_begins": [0, 2, 2, 4, 6],
+        "fixed_begins": [0, 1, 1, 1, 2],
+        "fixed": [20, 40],
+        "column_of": [{0: 0, 5: 0, 9: 1, 63: 1}.get(card, HIDDEN) for card in range(64)],
+        "owners": [{0: 13, 5: 13, 9: 5, 20: 1, 40: 8, 63: 5}.get(card, 0) for card in range(64)],
+        "sizes": [0, 0],
+    }
+    for name, value in wanted.items():
+        assert getattr(known, name).tolist() == value, name
+    # keys are positive and fit into 64 bits, however many of 64 cards are in one cell
+    signs = known.signs.tolist()
+    assert len(set(signs)) == 8 and min(signs) > 0 and 1 + 64 * max(signs) < 1 << 63
+    # all that is remembered, and so all memory; more neighbours than this, and the chain goes on by drawn rings
+    matrices_most, neighbours_most = 1 << 14, 1 << 18
+    shapes = {
+        "slots": (4 * matrices_most,), "keys": (matrices_most,), "begins": (matrices_most + 1,),
+        "shares": (neighbours_most,), "neighbours": (neighbours_most, 8), "marks": (2 * neighbours_most,),
+        "marked": (neighbours_most,), "work": (8,), "ring": (2, 5),
+    }  # fmt: skip
+    for name, shape in shapes.items():
+        assert getattr(known, name).shape == shape, name
+    assert not known.slots.any() and not known.marks.any() and known.begins[0] == 0
+
+
+def room_for(known, matrices_most, neighbours_most, slots, marks):
+    """The same puzzle with nothing remembered yet, and this much room."""
+    return known._replace(
+        sizes=np.zeros(2, np.int64),
+        slots=np.zeros(slots, np.int64),
+        keys=np.zeros(matrices_most, np.int64),
+        begins=np.zeros(matrices_most + 1, np.int64),
+        shares=np.zeros(neighbours_most),
+        neighbours=np.zeros((neighbours_most, known.neighbours.shape[1]), np.int8),
+        marks=np.zeros(marks, np.int64),
+        marked=np.zeros(neighbours_most, np.int64),
+    )
+
+
+def key_of(known, matrix):
+    return 1 + sum(
+        entry * sign for entry, sign in zip(np.frombuffer(matrix, np.int8).tolist(), known.signs.tolist(), strict=True)
+    )
+
+
+def put(table, key):
+    """Put a key where a hash table has room, from its own slot on and round the end; the slot, and if it went round."""
+    own = key % len(table)
+    slot = next(s % len(table) for s in range(own, own + len(table)) if table[s % len(table)] in (None, key))
+    table[slot] = key
+    return slot, slot < own
+
+
+def test_the_hash_tables_use_every_slot_and_go_round_their_end(monkeypatch):
+    """Tables with one slot to spare beside plain ones; every so often all is forgotten."""
+    rng, compared, rounds = random.Random(12), 0, Counter()
+    for case in cases(rng, 16, 6, 12, 400):
+        known = matrices(case.puzzle, case.suits)
+        every = sorted({matrix_of(case, known, deal) for deal in states_of(case.puzzle)})
+        if len(every) < 4:
+            continue
+        most = len(every) - 1
+        monkeypatch.setattr(ring_swap, "_MATRICES", most)
+        small = room_for(known, most, most * len(every), len(every), len(every) + 1)
+        table, numbers = [None] * len(every), {}
+        for matrix in [*rng.sample(every, len(every)), *rng.choices(every, k=len(every))]:
+            if matrix not in numbers:
+                if len(numbers) == most:
+                    table, numbers = [None] * len(every), {}
+                numbers[matrix] = len(numbers)
+            number = ring_swap._neighbours(small, np.frombuffer(matrix, np.int8))
+            assert number == numbers[matrix]
+            slot, round_the_end = put(table, key_of(known, matrix))
+            rounds["matrices"] += round_the_end
+            places = {key_of(known, m): 1 + i for m, i in numbers.items()}
+            assert small.slots.tolist() == [0 if key is None else places[key] for key in table]
+            if number + 1 == len(numbers):  # listed last, unless it was known before
+                marks = [None] * len(small.marks)
+                for i in range(small.begins[number], small.begins[number + 1]):
+                    slot, round_the_end = put(marks, key_of(known, small.neighbours[i].tobytes()))
+                    rounds["neighbours"] += round_the_end
+                    assert small.marked[i - small.begins[number]] == slot
+                    compared += 1
+            assert not small.marks.any()
+    assert compared > 500 and rounds["matrices"] > 5 and rounds["neighbours"] > 50
+
+
+def rings_of(matrix, allowed):
+    """Every ring, and the matrix it leads to: distinct rows, the lowest first, and the columns that they take."""
+    rows, columns = allowed.shape
+    for length in range(2, rows + 1):
+        for passed in itertools.permutations(range(rows), length):
+            if passed[0] == min(passed):
+                for taken in itertools.product(range(columns), repeat=length):
+                    changed = matrix.copy()
+                    given = (taken[-1], *taken[:-1])
+                    swaps = list(zip(passed, given, taken, strict=True))
+                    if all(g != t and allowed[r, t] and matrix[r, g] > 0 for r, g, t in swaps):
+                        for row, lost, gained in swaps:
+                            changed[row, lost] -= 1
+                            changed[row, gained] += 1
+                        yield changed
+
+
+def test_every_ring_is_walked_once(monkeypatch):
+    rng, walked, compared, repeated = random.Random(13), Counter(), 0, 0
+    note, swap = ring_swap._note, ring_swap._swap
+
+    def swapped(known, row, lost, gained):
+        rows, columns = known.allowed.shape
+        assert row in range(rows) and lost in range(columns) and gained in range(columns) and lost != gained
+        return swap(known, row, lost, gained)
+
+    def noted(known, begin, key):
+        assert key == key_of(known, known.work.tobytes())
+        walked[known.work.tobytes()] += 1
+        return note(known, begin, key)
+
+    monkeypatch.setattr(ring_swap, "_note", noted)
+    monkeypatch.setattr(ring_swap, "_swap", swapped)
+    for case in cases(rng, 60, 12, 12, rows=(3, 4)):
+        known = matrices(case.puzzle, case.suits)
+        if known.allowed.shape[1] == 0:
+            continue
+        matrix = np.frombuffer(matrix_of(case, known, next(case.puzzle.assignments())), np.int8)
+        walked.clear()
+        number = ring_swap._neighbours(known, matrix)
+        assert number == 0
+        wanted = Counter(ring.tobytes() for ring in rings_of(matrix.reshape(known.allowed.shape), known.allowed))
+        wanted[matrix.tobytes()] += 1  # no ring at all
+        assert walked == wanted
+        assert set(listed(known, number)) == set(wanted)
+        compared += wanted.total()
+        repeated += wanted.total() - len(wanted)
+    assert compared > 600 and repeated > 15
 
 
 def listed(known, number):
@@ -83,6 +229,8 @@ def test_a_matrix_with_more_neighbours_than_there_is_room_for_is_not_listed():
         number = ring_swap._neighbours(tight, matrix)
         assert number == (HIDDEN if room < needed else 0)
         assert tight.sizes.tolist() == ([0, 0] if room < needed else [1, needed])
+        tight.sizes[:] = 0
+        assert ring_swap._list_rings(tight, matrix, key_of(known, matrix.tobytes())) is (room == needed)
 
 
 def test_a_chain_whose_matrix_has_too_many_neighbours_goes_on_by_drawn_rings():
@@ -93,6 +241,42 @@ def test_a_chain_whose_matrix_has_too_many_neighbours_goes_on_by_drawn_rings():
     deals, patterns, weights = chain.run(7, 3)
     assert chain.swaps and chain.transitions == 21
     assert len(deals) == len(patterns) == len(weights) == 7
+
+
+def test_a_run_ends_as_soon_as_there_is_no_room_for_neighbours(monkeypatch):
+    """There is room for the neighbours of where the chain is, and not for those of all that it may propose; or less."""
+    rng, results, proposals = random.Random(14), Counter(), []
+    propose, game = ring_swap._propose, fl.load_game("spades")
+
+    def proposed(known, random, matrix, *rest):
+        proposals.append(matrix.tobytes())
+        propose(known, random, matrix, *rest)
+
+    monkeypatch.setattr(ring_swap, "_propose", proposed)
+    monkeypatch.setattr(ring_swap, "reach", lambda *arguments: 1.0)
+    for case in cases(rng, 20, 6, 12, 400):
+        known = matrices(case.puzzle, case.suits)
+        deals = {matrix_of(case, known, deal): deal for deal in states_of(case.puzzle)}
+        needed = {m: len(listed(known, ring_swap._neighbours(known, np.frombuffer(m, np.int8)))) for m in deals}
+        start = min(needed, key=needed.get)
+        if needed[start] == max(needed.values()):
+            continue
+        for seed, room in [(seed, needed[start]) for seed in range(10)] + [(10, needed[start] - 1)]:
+            layout, deal, weight = layout_of(case.puzzle), np.array(deals[start]), np.ones(1)
+            pattern, dice = layout.pattern.copy(), generator(seed)
+            tight = room_for(known, len(known.keys), room, 64, len(known.marks))
+            out = (np.empty((1, len(deal)), np.int64), np.empty((1, *pattern.shape), np.int64), np.empty(1))
+            proposals.clear()
+            result = ring_swap._ring_swap_chain.py_func(
+                game, Uniform(), layout, tight, -1, np.empty(0), dice, deal, pattern, weight, 1, out
+            )
+            if proposals:
+                assert result in (0, 1) and needed[proposals[0]] <= room == needed[start]
+            else:
+                assert result == HIDDEN and deal.tolist() == list(deals[start])
+            assert (room < needed[start]) == (dice[0] == generator(seed)[0])  # nothing is drawn where nothing is listed
+            results[result, room < needed[start]] += 1
+    assert results[HIDDEN, False] > 20 and results[1, False] > 20 and results[HIDDEN, True] > 3
 
 
 # Runs -----------------------------------------------------------------------------------------------------------------
@@ -150,6 +334,18 @@ def test_statistics_are_the_log_probability_and_three_functions_of_the_hands():
     assert np.isfinite(chain.statistics(deals, patterns, np.zeros(30))).all()
 
 
+@pytest.mark.parametrize(
+    ("drawn", "old", "new", "accepted"),
+    [
+        (0.0, 1.0, 0.0, False), (0.0, 1.0, -1.0, False), (0.0, 1.0, 0.1, True), (0.5, 2.0, 1.0, False),
+        (0.5, 2.0, 1.001, True), (0.999, 1.0, 1.0, True), (0.999, 1.0, 7.0, True), (0.999, 0.0, 0.1, True),
+    ],
+)  # fmt: skip
+def test_moves_are_accepted_by_the_ratio_of_probabilities(drawn, old, new, accepted, monkeypatch):
+    monkeypatch.setattr(ring_swap, "unit", lambda random: drawn)
+    assert ring_swap._accepts(None, old, new) is accepted
+
+
 # Autocorrelation, and settling ---------------------------------------------------------------------------------------
 
 
@@ -175,8 +371,15 @@ def test_autocorrelation_times_are_those_of_the_definition():
                 trace[t] = memory * trace[t - 1] + noise[t]
             assert autocorrelation_time(trace) == pytest.approx(slow_time(trace.tolist()), rel=1e-9)
             compared += 1
-    assert compared == 15
+    for _ in range(300):  # short ones
+        trace = rng.normal(size=rng.integers(2, 15))
+        assert autocorrelation_time(trace) == pytest.approx(slow_time(trace.tolist()), rel=1e-9)
+        compared += 1
+    assert compared == 315
     assert autocorrelation_time(np.full(20, 3.0)) == 1.0
+    late = np.array([1.0] * 4 + [0.2, -0.2] * 14 + [-1.0] * 4)  # the first pair that is negative is far from the first
+    assert autocorrelation_time(late) == pytest.approx(slow_time(late.tolist()), rel=1e-9)
+    assert autocorrelation_time(np.arange(5.0)) == pytest.approx(1.8)  # the third is the mean
     assert autocorrelation_time(np.arange(4.0)) == pytest.approx(slow_time([0.0, 1.0, 2.0, 3.0]))
     # an independent sequence needs about one transition a sample, one that remembers 0.9 needs (1 + 0.9) / (1 - 0.9)
     noise, trace = rng.normal(size=20_000), np.zeros(20_000)

@@ -10,7 +10,7 @@ import itertools
 import math
 import random
 from collections import Counter, defaultdict
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -235,8 +235,11 @@ def connected(moves):
 # The chains' own code -------------------------------------------------------------------------------------------------
 
 
-def one_transition(chain, case, layout, monkeypatch, biased):
-    """What one transition of a chain's own source leads to: a function of a state (deal, pattern)."""
+def one_transition(chain, case, layout, monkeypatch, biased, n=1):
+    """What one transition of a chain's own source leads to: a function of a state (deal, pattern).
+
+    With n it is the n states that so many transitions lead to.
+    """
     known, game = matrices(case.puzzle, case.suits), load_game("spades")
 
     def reach(game, policy, history, *rest):
@@ -246,15 +249,20 @@ def one_transition(chain, case, layout, monkeypatch, biased):
 
     def run(state):
         deal, pattern = np.array(state[0]), np.array(state[1])
-        history = layout.actions.copy()
-        deal_replay.write_history(layout, deal, pattern, history)
-        weight = np.array([reach(game, None, history)])
-        out = (np.empty((1, len(deal)), np.int64), np.empty((1, *pattern.shape), np.int64), np.empty(1))
+        weight = np.array([weigh(state)])
+        out = (np.empty((n, len(deal)), np.int64), np.empty((n, *pattern.shape), np.int64), np.empty(n))
         accepted = chain.py_func(game, Uniform(), layout, known, -1, np.empty(0), None, deal, pattern, weight, 1, out)
-        moved = canonical(case.puzzle, out[0][0]) != state[0] or not np.array_equal(out[1][0], np.array(state[1]))
-        assert accepted == 1 or (accepted == 0 and not moved)
-        return canonical(case.puzzle, out[0][0]), tuple(map(tuple, out[1][0].tolist()))
+        states = [
+            (canonical(case.puzzle, d), tuple(map(tuple, p))) for d, p in zip(out[0], out[1].tolist(), strict=True)
+        ]
+        assert out[2].tolist() == [weigh(reached) for reached in states]
+        moved = sum(before != after for before, after in zip([state, *states], states, strict=False))
+        assert moved <= accepted <= n
+        if chain is ring_swap._swap_chain and not layout.free_passes.any():
+            assert accepted == moved  # a ring that changes nothing is no proposal
+        return tuple(states) if n > 1 else states[0]
 
+    @cache
     def weigh(state):
         history = layout.actions.copy()
         deal_replay.write_history(layout, np.array(state[0]), np.array(state[1]), history)
@@ -300,6 +308,66 @@ def test_with_passes_the_chains_are_in_detailed_balance_too(chain, dice, monkeyp
         compared += assert_balanced(moves, weights)
         assert connected(moves)
     assert compared > 1000
+
+
+@pytest.mark.parametrize("free", [(0, 1), (1, 0), (1, 1)])
+@pytest.mark.parametrize("chain", [ring_swap._ring_swap_chain, ring_swap._swap_chain], ids=["RingSwap", "drawn rings"])
+def test_passes_that_are_known_stay_and_others_are_drawn(chain, free, dice, monkeypatch):
+    """The same with cards 0 and 3 in known rows, and with seats whose passes have been seen."""
+    case = Case(DealCount([0, 1, 2, 3], [1, 3, 3, 2], [2, 2, 0]), [0, 0, 1, 1], 0, 2)
+    layout = layout_of(case.puzzle, passed=1)._replace(free_passes=np.array(free))
+    run, weigh = one_transition(chain, case, layout, monkeypatch, biased=True)
+    patterns = list(itertools.product(*([(0, 1), (1, 0)] if seat else [(0, 1)] for seat in free)))
+    states = [(deal, pattern) for deal in states_of(case.puzzle) for pattern in patterns]
+    assert len(states) == 8 * 2 ** sum(free)
+    moves = {state: dice.outcomes(partial(run, state)) for state in states}
+    weights = {state: weigh(state) for state in states}
+    compared = assert_balanced(moves, weights)
+    assert connected(moves) and compared > 3 * len(states)
+    if chain is ring_swap._ring_swap_chain:
+        assert compared == len(states) * (len(states) - 1)  # every matrix is a neighbour of every other
+        return
+    for state in states:  # one transition in four draws the passes of one seat, each as often as any other
+        for seat in np.nonzero(free)[0]:
+            other = (state[0], tuple(p[::-1] if s == seat else p for s, p in enumerate(state[1])))
+            accepted = min(1.0, weights[other] / weights[state])
+            assert moves[state][other] == pytest.approx(accepted / 4 / sum(free) / 2, abs=EXACT)
+
+
+@pytest.mark.parametrize(
+    ("chain", "owners", "needs", "passed"),
+    [
+        (ring_swap._ring_swap_chain, [7, 5, 7], [1, 1, 1], 0),
+        (ring_swap._ring_swap_chain, [5, 5, 5, 5], [2, 0, 2], 0),  # two cards of a suit are no neighbour of none
+        (ring_swap._ring_swap_chain, [1, 3, 3, 2], [2, 2, 0], 1),
+        (ring_swap._swap_chain, [7, 5, 7], [1, 1, 1], 0),
+        (ring_swap._swap_chain, [1, 3, 3, 2], [2, 2, 0], 1),
+    ],
+)
+def test_a_transition_does_not_depend_on_the_one_before(chain, owners, needs, passed, dice, monkeypatch):
+    """Whatever the first one drew, accepted or not, the second is like a first one from there."""
+    n = len(owners)
+    case = Case(DealCount(range(n), owners, needs), [0, 0, 1, 1][:n], 0, 0)
+    layout = layout_of(case.puzzle, passed)._replace(free_passes=np.array([0, passed]))
+    if passed:  # four rings are enough: other tests draw them all
+
+        def draw_ring(random, rows, order):
+            order[:2] = ((0, 1), (0, 2), (1, 2), (2, 3))[dice.below(random, 4)]
+            return 2
+
+        monkeypatch.setattr(ring_swap, "_draw_ring", draw_ring)
+    one, _ = one_transition(chain, case, layout, monkeypatch, biased=True)
+    both, _ = one_transition(chain, case, layout, monkeypatch, biased=True, n=2)
+    patterns = [tuple(map(tuple, layout.pattern.tolist())), ((0, 1), (1, 0))][: 1 + passed]
+    compared, moves = 0, {}
+    for state in itertools.product(states_of(case.puzzle)[-2 + passed :], patterns):
+        found = dice.outcomes(partial(both, state))
+        for start in {state, *(first for first, _ in found)} - set(moves):
+            moves[start] = dice.outcomes(partial(one, start))
+        wanted = {(a, b): p * q for a, p in moves[state].items() for b, q in moves[a].items()}
+        assert found == pytest.approx(wanted, abs=EXACT)
+        compared += len(wanted)
+    assert compared > 10
 
 
 def test_patterns_of_passes_are_drawn_alike(dice):
@@ -438,6 +506,41 @@ def drawn_rings_of(dice, n, rows):
         return tuple(order[:ring].tolist())
 
     return dice.outcomes(run)
+
+
+def test_rings_are_drawn_as_long_as_coins_say_and_all_alike(dice):
+    compared = 0
+    for n, rows in itertools.product(range(1, 6), range(2, 6)):
+        most, wanted = min(n, rows), {}
+        for length in range(min(n, 2), most + 1):
+            share = 0.5 ** (length - 1) if length < most else 0.5 ** max(0, most - 2)
+            rings = list(itertools.permutations(range(n), length))
+            wanted |= dict.fromkeys(rings, share / len(rings))
+        assert drawn_rings_of(dice, n, rows) == pytest.approx(wanted, abs=EXACT)
+        compared += len(wanted)
+    assert compared > 500
+
+
+def test_a_ring_moves_each_card_to_the_next_position():
+    rng, results = random.Random(21), Counter()
+    for case in cases(rng, 60, 6):
+        known, n, rows = matrices(case.puzzle, case.suits), len(case.puzzle.cards), len(case.puzzle.needs)
+        owners = dict(zip(case.puzzle.cards, case.puzzle.owners, strict=True))
+        row_of = np.repeat(np.arange(rows), case.puzzle.needs)
+        deal = next(case.puzzle.assignments())
+        for _ in range(20):
+            order, length = np.array(rng.sample(range(n), n)), rng.randint(2, min(rows, n))
+            new_deal = deal.copy()
+            result = _turn(known.owners, row_of, rows - 1, order, length, deal, new_deal)
+            wanted, ring = deal.tolist(), order[:length].tolist()
+            for here, there in zip(ring, [*ring[1:], ring[0]], strict=True):
+                wanted[there] = int(deal[here])
+            possible = all(owners[card] >> row & 1 for card, row in zip(wanted, row_of, strict=True))
+            changed = canonical(case.puzzle, wanted) != canonical(case.puzzle, deal)
+            assert new_deal.tolist() == wanted
+            assert bool(result) == (possible and changed)
+            results[possible, changed] += 1
+    assert results.total() == 1200 and min(results[True, True], results[False, True], results[True, False]) > 20
 
 
 def test_drawn_rings_are_in_detailed_balance_on_many_puzzles(dice):

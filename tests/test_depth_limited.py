@@ -19,7 +19,7 @@ from foglight.solving.whole.regret import METHODS
 from foglight.solving.whole.solver import sequence_form
 from foglight.solving.whole.tree import build_tree
 
-CUTS = [("kuhn_poker", 3), ("goofspiel(cards=3)", 2)]
+CUTS = [("kuhn_poker", 3), ("kuhn_poker", 4), ("goofspiel(cards=3)", 2)]  # at 4, some games are over before the cut
 
 
 def played(game, policy):

@@ -76,3 +76,74 @@ def test_the_position_of_a_stored_game(store, tmp_path):
         open_store(tmp_path / "nothing.sqlite")
     with pytest.raises(fl.BadInput, match="there is no store"):
         open_store(tmp_path)
+
+
+BIG = 2**63
+FINE = [  # column and value
+    ("number", 0), ("number", BIG - 1), ("seed", BIG - 1), ("game", ""), ("agents", '["a", "ü"]'),
+    ("returns", "[1, -1]"), ("returns", "[1.5, -1e300]"), ("returns", f"[{1 - BIG}, {BIG - 1}]"),
+    ("actions", "[]"), ("actions", f"[0, {BIG - 1}]"), ("moves", 0), ("seconds", 2), ("longest", 0.5), ("overruns", 7),
+]  # fmt: skip
+DAMAGED = [
+    ("number", -1), ("number", "x"), ("number", 1.5), ("seed", -1), ("seed", "x"), ("seed", 0.5), ("game", b"\xff"),
+    ("version", b"v"), ("agents", "[]"), ("agents", "{}"), ("agents", '["a", 5]'), ("agents", '["a", "\\ud800"]'),
+    ("agents", '["a"]'), ("agents", "["), ("agents", b"[]"), ("returns", "[1]"), ("returns", '[1, "x"]'),
+    ("returns", "[NaN, 1]"), ("returns", "[1, Infinity]"), ("returns", "[true, 1]"), ("returns", f"[1, {BIG}]"),
+    ("returns", f"[{-BIG}, 1]"), ("actions", '{"a": 1}'), ("actions", "5"), ("actions", '[1, "x"]'),
+    ("actions", "[1.5]"), ("actions", "[-1]"), ("actions", "[true]"),
+    ("actions", f"[{BIG}]"), ("seat", 5), ("moves", "x"), ("moves", -1),
+    ("seconds", "x"), ("longest", "x"), ("overruns", "x"), ("overruns", 0.5),
+]  # fmt: skip
+
+
+def with_value(path, column, value):
+    """A store of one timed game with this value in all rows of a column, as it is read; the file is used up."""
+    store = Store(path)
+    match = store.match("g", ["a", "b"], 1, "v")
+    store.add(match, 3, Record((1.0, -1.0), (3, 1), (Timing(1, 0.5, 0.25, 0), Timing(2, 0.75, 0.5, 1))))
+    table = next(t for t, columns in TABLES.items() if column in columns)
+    if column == "number":
+        store.connection.execute("UPDATE times SET number = ?", (value,))
+    only = " WHERE seat = 1" if table == "times" else ""
+    store.connection.execute(f"UPDATE {table} SET {column} = ?{only}", (value,))
+    try:
+        return next(store.games())
+    finally:
+        store.close()
+
+
+TABLES = {
+    "matches": ("game", "agents", "seed", "version"),
+    "games": ("number", "returns", "actions"),
+    "times": ("seat", "moves", "seconds", "longest", "overruns"),
+}
+
+
+@pytest.mark.parametrize(("column", "value"), FINE)
+def test_what_can_be_is_read(column, value, tmp_path):
+    game = with_value(tmp_path / "games.sqlite", column, value)
+    assert game[-1].timing[0] == Timing(1, 0.5, 0.25, 0)
+
+
+@pytest.mark.parametrize(("column", "value"), DAMAGED)
+def test_what_cannot_be_is_refused_by_its_name(column, value, tmp_path):
+    part = "times" if column in TABLES["times"] else column
+    if (column, value) == ("agents", '["a"]'):
+        part = "returns"  # there are two of them
+    with pytest.raises(fl.BadInput, match=f"is damaged: game .* of match 1 has unusable {part}; "):
+        with_value(tmp_path / "games.sqlite", column, value)
+
+
+def test_a_long_value_is_quoted_in_part(tmp_path):
+    with pytest.raises(fl.BadInput, match=f"game '{'x' * 39} of match 1 has unusable number"):
+        with_value(tmp_path / "games.sqlite", "number", "x" * 100)
+
+
+def test_times_that_a_removed_game_left_behind_are_replaced(store):
+    match = store.match("g", ["a", "b"], 1, "v")
+    times = (Timing(1, 0.5, 0.25, 0), Timing(2, 0.75, 0.5, 1))
+    for moves in (1, 5):
+        record = Record((1.0, -1.0), (3, 1), (Timing(moves, 0.5, 0.25, 0), times[1]))
+        store.add(match, 3, record)
+        assert store.records(match, 9)[0].timing == record.timing
+        store.connection.execute("DELETE FROM games")
