@@ -3,12 +3,10 @@
 import itertools
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -138,16 +136,6 @@ def test_a_kill_loses_only_what_came_after_the_last_checkpoint(tmp_path):
     assert done > 0
     after = fl.solve("leduc_poker", done + 500, checkpoint=path)
     assert np.array_equal(after.probabilities, fl.solve("leduc_poker", done + 500).probabilities)
-
-
-def test_the_code_in_the_docs_runs(tmp_path, monkeypatch):
-    text = (Path(__file__).parent.parent / "docs" / "solving.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert len(blocks) > 3
-    monkeypatch.chdir(tmp_path)
-    together = {"__name__": "solving"}
-    for block in blocks:
-        exec(compile(block, "solving.md", "exec"), together)
 
 
 # Goofspiel's public states ----------------------------------------------------------------------------------------

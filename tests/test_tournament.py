@@ -2,7 +2,6 @@
 
 import csv
 import json
-import re
 import signal
 import sqlite3
 import subprocess
@@ -10,7 +9,6 @@ import sys
 import time
 from collections import Counter
 from itertools import combinations
-from pathlib import Path
 
 import pytest
 
@@ -298,15 +296,6 @@ def test_error_bars_are_wilson_intervals(tmp_path):
     assert bars == [pytest.approx(wilson(20, 40)), pytest.approx(wilson(30, 40))]
     report.draw_win_rates(tmp_path / "w.svg", {"a": [(1, 0, 9)], "b": [(1, 9, 9)]}, title="extremes")
     assert (tmp_path / "w.svg").stat().st_size > 1000
-
-
-def test_the_docs_python_runs(capsys):
-    pytest.importorskip("matplotlib")
-    text = (Path(__file__).parent.parent / "docs" / "arena.md").read_text(encoding="utf-8")
-    names = {"__name__": "docs"}
-    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-        exec(compile(block, "arena.md", "exec"), names)
-    assert "0 overruns" in capsys.readouterr().out
 
 
 # Killing --------------------------------------------------------------------------------------------------------

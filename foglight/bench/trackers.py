@@ -1,7 +1,7 @@
 """Beliefs kept move by move: transitions tried a second, time for an observation, and how large the sets get.
 
 Games are random, and every seat of every game is tracked. There is no peer to compare with: OpenSpiel keeps no beliefs.
-`plot` draws the picture in `docs/beliefs.md`.
+`plot` draws the picture in `docs/results/beliefs.md`.
 """
 
 import random
