@@ -189,11 +189,12 @@ def owners(histories, f):
     [
         ("oh_hell(players=4,tricks=12)", 28, True),
         ("oh_hell(players=4,tricks=12)", 36, False),
-        ("spades", 20, True),
-        ("spades", 36, False),
-        ("hearts(passing=no)", 20, True),
-        ("hearts(passing=no)", 36, False),
         ("hearts", 32, True),
+        # the same chains with the rules of other games, each 15 seconds to compile
+        pytest.param("spades", 20, True, marks=pytest.mark.long),
+        pytest.param("spades", 36, False, marks=pytest.mark.long),
+        pytest.param("hearts(passing=no)", 20, True, marks=pytest.mark.long),
+        pytest.param("hearts(passing=no)", 36, False, marks=pytest.mark.long),
     ],
 )
 def test_chains_and_exact_sampling_agree_who_holds_which_card_at_52_cards(name, plays, swaps):
