@@ -138,6 +138,7 @@ REACH = {
     "foglight/worlds/chains.py": Reach(
         ["tests/test_chain_runs.py", "tests/test_diagnostics.py::test_r_hat_by_hand"], sample=0
     ),
+    "foglight/worlds/deal_count.py": Reach(["tests/test_deal_count.py"], jit=False),
     "foglight/search/fusion.py": Reach(["tests/test_fusion.py"], jit=False),
     "foglight/search/oos.py": Reach(["tests/test_oos_walks.py"], jit=False),
     "foglight/search/information_set_search.py": Reach(
