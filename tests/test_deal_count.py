@@ -103,7 +103,7 @@ def test_a_listed_deal_has_its_rows_in_the_order_of_the_columns():
 
 
 def test_a_list_does_not_come_to_the_same_dead_end_twice():
-    """A card of the first column in row 0 spoils all that follows, which 2^20 ways to go on would find out one by one."""
+    """A card of the first column in row 0 spoils all that follows; 2^20 ways to go on would find it out one by one."""
     puzzle = DealCount(range(41), [0b011] * 20 + [0b101] * 21, [20, 20, 1])
     assert puzzle.unordered == len(list(puzzle.assignments())) == 21
 

@@ -161,9 +161,9 @@ def mazes(n, first=0):
     """Random mazes, each with a seat, some worlds and turns."""
     for seed in range(first, first + n):
         rng = random.Random(seed)
-        shape = {"places": rng.choice([16, 24, 40]), "actions": rng.randint(3, 4), "colours": rng.choice([1, 1, 2])}
+        shape = {"places": rng.choice([16, 24, 40]), "actions": rng.randint(3, 4), "colours": rng.choice([1, 1, 1, 2])}
         game, seat = Maze(seed, **shape), rng.randrange(2)
-        yield game, seat, random_set(game, seat, rng.choice([3, 8, 12]), rng), rng.choice([2, 3, 4, 5, 5])
+        yield game, seat, random_set(game, seat, rng.choice([4, 8, 12]), rng), rng.choice([3, 4, 5, 5, 5])
 
 
 OPTIONS = ({}, {"parts": False}, {"size": 6}, {"k": 3}, {"size": 8, "k": 2})
@@ -211,7 +211,7 @@ def test_everything_that_is_kept_of_sets_and_their_parts_is_true():
                     assert low - 1e-12 <= value <= high + 1e-12
                     compared += 1
                     from_above += low == -np.inf
-    assert compared > 500 and from_above > 100
+    assert compared > 500 and from_above > 50
 
 
 def test_bounds_in_mazes_are_right_and_counted():
@@ -221,10 +221,8 @@ def test_bounds_in_mazes_are_right_and_counted():
         found = SetSearch(game, seat, turns=turns, mode="exact", check=True, **options).valuations(rows)
         assert found.report.checked == found.report.used and found.report.wrong == 0 and found.report.worst == 0.0
         unchecked = SetSearch(game, seat, turns=turns, mode="exact", **options).valuations(rows)
-        assert unchecked.report.summary() == found.report.summary() | {
-            "checked": 0,
-            "seconds": unchecked.report.seconds,
-        }
+        same = {"checked": 0, "seconds": unchecked.report.seconds}
+        assert unchecked.report.summary() == found.report.summary() | same
         used += Counter(lower=found.report.lower, upper=found.report.upper)
     assert used["lower"] > 50 and used["upper"] > 5
 
