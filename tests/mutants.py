@@ -153,6 +153,7 @@ REACH = {
     "foglight/worlds/deal_story.py": Reach(
         [
             "tests/test_deal_puzzle.py",
+            "tests/test_card_games.py::test_weights_under_a_policy_are_those_of_layers",
             "tests/test_deals.py::test_contradictions_are_told",
             "tests/test_deals.py::test_any_observations_right_or_wrong_have_as_many_histories_as_the_layers_find",
         ]
