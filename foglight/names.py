@@ -11,7 +11,7 @@ import difflib
 import inspect
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -230,7 +230,7 @@ def unknown(what: str, given: str, known: Iterable[str]) -> str:
     return f"unknown {what} {given!r}; " + (f"there are {', '.join(names)}" if names else "there are none")
 
 
-def choose(written: str, choices: dict[int, tuple[str, ...]]) -> int:
+def choose(written: str, choices: Mapping[int, Sequence[str]]) -> int:
     """The action that a person means, given what each possible one is called."""
     for action, names in choices.items():
         if _plain(written) in map(_plain, names):

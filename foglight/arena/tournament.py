@@ -142,7 +142,7 @@ def play_tournament(
     check_whole("games", games_each, 1)
     check_whole("seed", seed, 0)
     loaded = [load_game(game) for game in games]
-    names = check_agents(with_budget(agents, budget))
+    names = check_agents(with_budget(agents, budget), loaded)
     if isinstance(agents, str) or len(names) < 2:
         raise BadInput("a tournament needs at least two agents")
     for what, given in (("game", list(map(str, loaded))), ("agent", list(names))):
@@ -168,9 +168,10 @@ def with_budget(agents: Sequence[str], budget: str) -> list[str]:
     out = []
     for written in agents:
         if takes_time(written):
-            loaded, spec = load_agent(written), parse_spec(written)
-            if any(getattr(loaded, key, 0) for key in ("time", "iterations")):
-                raise BadInput(f"{spec} has a budget of its own; leave that out, or give every agent its own")
+            spec = parse_spec(written)
+            with load_agent(spec) as loaded:
+                if loaded.time or loaded.iterations:
+                    raise BadInput(f"{spec} has a budget of its own; leave that out, or give every agent its own")
             written = str(Spec(spec.name, spec.arguments + given))
         out.append(written)
     if out == list(agents):
