@@ -22,7 +22,14 @@ from foglight.state import State
 def agent_policy(
     agent: str | Agent | Sequence[str | Agent], game: Any, *, seed: int = 0, limit: int = 1_000_000
 ) -> Tabular:
-    """The policy of an agent, or of one for each seat, in every information state; `limit` bounds the worlds."""
+    """The policy of an agent, or of one for each seat, in every information state.
+
+    `seed` is the agent's in each of them. A game of more than `limit` worlds is refused.
+
+        >>> policy = fl.agent_policy("first_legal", "kuhn_poker")  # passes always
+        >>> len(policy.keys), fl.policy_values("kuhn_poker", policy)
+        (12, [0.0, 0.0])
+    """
     game = load_game(game)
     start = State(game)
     given = [agent] * start.num_players if isinstance(agent, str | Agent) else list(agent)

@@ -20,7 +20,18 @@ from foglight.worlds.consistent import legal_actions
 
 @dataclass
 class Explanation:
-    """Why an agent played an action."""
+    """Why an agent played an action: what `agent.explain()` gives.
+
+    >>> state = fl.new_state("kuhn_poker")
+    >>> for action in (0, 1):  # the jack for seat 0, the queen for seat 1
+    ...     state.play(action)
+    >>> agent = fl.load_agent("pimc(iterations=40)")
+    >>> seat = fl.Seat(agent, state.game, 0, seed=0, observations=state.observations(0))
+    >>> action = agent.act(state.actions())
+    >>> why = agent.explain()
+    >>> why.action == action, why.actions, why.visits, why.worlds, why.exact
+    (True, [0, 1], [20, 20], 2, True)
+    """
 
     action: int
     actions: list[int]  # the legal ones
@@ -43,13 +54,21 @@ class Agent:
     What it plays depends on the game, the seat, the seed and the observations alone, so that an agent to which the same
     observations are replayed goes on as the first one would. A subclass implements `act`. All else has a default: that
     of an agent for every game, without a clock, an engine or a terminal, that gives no reasons.
+
+        >>> class Highest(fl.Agent):
+        ...     def act(self, actions=None):
+        ...         return max(actions or self.legal_actions())
+        >>> record, state = fl.play_game("kuhn_poker", [Highest(), fl.load_agent("first_legal")], seed=0)
+        >>> state.history()[2:], record.returns  # a bet, and a pass to it
+        ([1, 0], (1.0, -1.0))
     """
 
     time: float = 0.0  # seconds that it may think about a move; 0: it does not go by the clock
     iterations: int = 0  # the same budget counted in iterations; 0: it has none of its own
     seconds_left: float = math.inf  # on its clock for the whole game; whoever keeps such a clock sets it before `act`
     at_terminal: bool = False  # whether it needs a person at the terminal; if so, `read` is called before `act`
-    explanation: Explanation | None = None  # of the last action, if the agent gives reasons
+    gives_reasons: bool = False  # whether each `act` leaves an `explanation`
+    explanation: Explanation | None = None  # of the last action
 
     def check(self, game: Any) -> None:
         """Refuse a game that the agent cannot play: a BadInput with one line that says why."""
@@ -85,10 +104,10 @@ class Agent:
 
     def explain(self) -> Explanation:
         """Why the last action was played."""
+        if not self.gives_reasons:
+            raise BadInput(f"{type(self).__name__} does not say why it plays what it plays; ask an agent that searches")
         if self.explanation is None:
-            raise BadInput(
-                f"{type(self).__name__} has not decided yet, or gives no reasons: there is nothing to explain"
-            )
+            raise BadInput("nothing has been played yet, so there is nothing to explain")
         return self.explanation
 
     def fusion(self) -> tuple[int, int] | None:
@@ -124,7 +143,22 @@ class Agent:
 
 
 class Seat:
-    """A seat of a game, and the agent on it, who is told what the seat has observed so far."""
+    """A seat of a game, and the agent on it, who is told what the seat has observed so far.
+
+    `observations` are all observations of the seat; `seed` is the agent's own.
+
+        >>> state = fl.new_state("kuhn_poker")
+        >>> for action in (2, 0, 1):  # the king, the jack, a bet
+        ...     state.play(action)
+        >>> agent = fl.load_agent("first_legal")
+        >>> seat = fl.Seat(agent, state.game, 1, seed=0, observations=state.observations(1))
+        >>> agent.act()  # it knows that it may pass or bet
+        0
+        >>> state.play(0)
+        >>> seat.tell(state.observations(1))  # only what is new
+        >>> agent.observations == state.observations(1)
+        True
+    """
 
     def __init__(self, agent: Agent, game: Any, number: int, seed: int, observations: Sequence[int] = ()) -> None:
         self.agent, self.number = agent, number
@@ -140,7 +174,11 @@ class Seat:
 
 
 def agent_names() -> list[str]:
-    """The names of the agents, ascending."""
+    """The names of the agents, ascending.
+
+    >>> [name for name in fl.agent_names() if "mc" in name]
+    ['epimc', 'iimc', 'ismcts', 'pimc']
+    """
     return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
 
 
@@ -155,7 +193,18 @@ def agent_class(name: str) -> type[Agent]:
 
 
 def load_agent(agent: str | Spec) -> Agent:
-    """The agent of a text such as `epimc(depth=3)`, its options checked."""
+    """The agent of a text such as `epimc(depth=3)`, its options checked.
+
+    Common options: `time`, seconds for each decision, or `iterations`; `docs/search.md` has the others. An agent that
+    may have an engine is to be closed, by `close()` or as here.
+
+        >>> with fl.load_agent("epimc(depth=3,time=0.1)") as agent:
+        ...     agent.depth, agent.time
+        (3, 0.1)
+        >>> fl.load_agent("epimk")
+        Traceback (most recent call last):
+        foglight.names.BadInput: unknown agent 'epimk'; did you mean 'epimc'?
+    """
     spec = parse_spec(agent) if isinstance(agent, str) else agent
     loaded = construct(agent_class(spec.name), spec)
     assert isinstance(loaded, Agent)

@@ -22,6 +22,7 @@ _FIRST_CHUNK = 64  # iterations before the clock is looked at for the first time
 class Searcher(Agent):
     """An agent that looks ahead from sampled worlds."""
 
+    gives_reasons = True
     iterations: Annotated[int, Between(0, 10**9)] = 0
     time: Annotated[float, Between(0, 86400)] = 0.0
     cap: Annotated[int, Between(1, 10**7)] = 20_000

@@ -34,6 +34,7 @@ _REMEMBERED = 1000  # trunks
 class ParticleResolving(Agent):
     """resolves a trunk at every move, on a bounded set of histories, with a value network at its leaves"""
 
+    gives_reasons = True
     network: str = _SHIPPED
     particles: Annotated[int, Between(1, 10**6)] = 200
     depth: Annotated[int, Word("auto", _AUTO), Between(0, 100)] = _AUTO

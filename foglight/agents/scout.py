@@ -38,6 +38,7 @@ _HURRY = 60.0  # seconds left on the clock below which no engine is asked
 class Scout(Agent):
     """plays rbc only: weighs boards, looks where it helps, requests what wins most often; a UCI engine if there is"""
 
+    gives_reasons = True
     engine: str = _AUTO
     nodes: Annotated[int, Between(1, 10**7)] = 10_000
     boards: Annotated[int, Between(1, 10_000)] = 60

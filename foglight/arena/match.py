@@ -34,7 +34,15 @@ Progress = Callable[[int, int], None]  # games done, games wanted
 
 @dataclass(frozen=True)
 class MatchResult:
-    """What the games of a match amount to; agents are counted in the order in which they were given."""
+    """What the games of a match amount to; agents are counted in the order in which they were given.
+
+    >>> result = fl.play_match("kuhn_poker", ["random", "first_legal"], games=100, seed=0)
+    >>> result.games, len(result.mean_returns), sum(result.mean_returns)
+    (100, 2, 0.0)
+    >>> low, high = result.interval(0)  # of the win rate, 95 %
+    >>> 0 < low < result.win_rate(0) < high < 1
+    True
+    """
 
     game: str
     agents: tuple[str, ...]
@@ -115,7 +123,16 @@ def play_match(
     store: str | Path | None = None,
     progress: Progress | None = None,
 ) -> MatchResult:
-    """Play a match. With a store, games already there are not played again, and each new one is kept as it ends."""
+    """Play a match: so many games, in which the agents change seats after each.
+
+    Everything random follows from `seed`, whatever the number of `workers`, which are processes. `store` is an SQLite
+    file: games already there are not played again, and each new one is kept as it ends. `progress` is called with the
+    games done and the games wanted.
+
+        >>> result = fl.play_match("kuhn_poker", ["first_legal", "first_legal"], games=10, seed=0)
+        >>> [record.actions[2:] for record in result.records[:2]]  # nobody ever bets
+        [(0, 0), (0, 0)]
+    """
     return play_plans([plan_match(game, agents, games, seed)], workers, store, progress)[0]
 
 

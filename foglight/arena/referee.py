@@ -12,12 +12,28 @@ from foglight.state import State
 
 
 class IllegalAction(RuntimeError):
-    """An agent broke the rules; the message says who, when and how."""
+    """An agent broke the rules; the message says who, when and how.
+
+    >>> class Cheat(fl.Agent):
+    ...     def act(self, actions=None):
+    ...         return 7
+    >>> fl.play_game("kuhn_poker", [Cheat(), Cheat()], seed=0)
+    Traceback (most recent call last):
+    foglight.arena.referee.IllegalAction: Cheat on seat 0 played 7 after 2 actions, where only [0, 1] are legal
+    """
 
 
 @dataclass
 class Timing:
-    """How long one seat thought: seconds inside `act`. What it does while it is told observations is not counted."""
+    """How long one seat thought: seconds inside `act`. What it does while it is told observations is not counted.
+
+    An overrun is a move that took more than 1.2 times the budget plus 5 ms.
+
+        >>> timing = fl.Timing()
+        >>> timing.add(seconds=0.25, budget=0.1)
+        >>> timing.summary()
+        {'moves': 1, 'mean_ms': 250.0, 'longest_ms': 250.0, 'overruns': 1}
+    """
 
     moves: int = 0
     seconds: float = 0.0
@@ -46,7 +62,12 @@ class Timing:
 
 @dataclass(frozen=True)
 class Record:
-    """One finished game. Two records are equal if the same was played, however fast."""
+    """One finished game. Two records are equal if the same was played, however fast.
+
+    >>> record = fl.play_match("kuhn_poker", ["first_legal", "first_legal"], games=1, seed=0).records[0]
+    >>> record == fl.Record(record.returns, record.actions), record.actions[2:]
+    (True, (0, 0))
+    """
 
     returns: tuple[float, ...]  # per seat
     actions: tuple[int, ...]  # outcomes of chance included
@@ -57,6 +78,11 @@ def play_game(game: Any, agents: Sequence[Agent], seed: int, number: int = 0) ->
     """Play one game with an agent on each seat; everything random in it follows from the seed and the game's number.
 
     The agents are left open: they may play another game, and whoever made them closes them.
+
+        >>> agents = [fl.load_agent("first_legal"), fl.load_agent("first_legal")]
+        >>> record, state = fl.play_game("kuhn_poker", agents, seed=0)
+        >>> state.player == fl.TERMINAL, state.history() == list(record.actions)
+        (True, True)
     """
     state = State(game)
     nature = generator(seed, number, 0)

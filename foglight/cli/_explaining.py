@@ -36,10 +36,10 @@ class Explained(Agent):
     def act(self, actions: Sequence[int] | None = None) -> int:
         action = self.agent.act(actions)
         out.print(f"\nseat {self.seat}, {self.name}, plays {self.choices[action][0]}")
-        if self.agent.explanation is None:
-            out.print("it does not say why")
-        else:
+        if self.agent.gives_reasons:
             tell(account(self.agent, self.choices))
+        else:
+            out.print("it does not say why")
         return action
 
 

@@ -9,7 +9,7 @@ import typer
 
 import foglight as fl
 from foglight.cli._app import Json, Seed, app, bar, err, fail, out, show
-from foglight.names import BadInput
+from foglight.names import BadInput, parse_spec
 
 
 @app.command()
@@ -171,11 +171,13 @@ def analyse(
     json_: Json = False,
 ) -> None:
     """Ask an agent what it would play at a position, knowing what the seat knows, and why."""
-    from foglight.agents import Seat
+    from foglight.agents import Seat, agent_class
     from foglight.cli._explaining import account, tell
 
     if seed < 0:
         raise BadInput(f"seed must be at least 0, not {seed}")
+    if not agent_class(parse_spec(agent).name).gives_reasons:
+        raise BadInput(f"{agent} does not say why it plays what it plays; ask one that searches, such as epimc")
     state = _position(game, moves, store, number, after)
     if state.player < 0:
         what = "the game is over" if not state.actions() else "chance is to move; add its outcome to the moves"
@@ -186,10 +188,7 @@ def analyse(
         Seat(loaded, state.game, state.player, seed, state.observations(state.player))
         if loaded.time:
             loaded.act(state.actions())  # compiles and loads, so that the clock measures thinking
-        if not loaded.at_terminal:
-            loaded.act(state.actions())
-        if loaded.explanation is None:
-            raise BadInput(f"{agent} does not say why it plays what it plays; ask one that searches, such as epimc")
+        loaded.act(state.actions())
         facts = account(loaded, state.choices())
     if json_:
         known = {"game": str(state.game), "seat": state.player, "agent": agent}
