@@ -23,7 +23,7 @@ def weigh(policy: Any, game: Any, world: Any, seat: int, actions: Any, n: int, o
 class Uniform(NamedTuple):
     """Every legal action alike.
 
-    >>> fl.policy_values("kuhn_poker", fl.Uniform())
+    >>> [round(value, 6) for value in fl.policy_values("kuhn_poker", fl.Uniform())]
     [0.125, -0.125]
     """
 

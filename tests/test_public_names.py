@@ -32,7 +32,7 @@ def test_a_public_name_shows_how_it_is_used(name):
     assert any(f"fl.{name}" in example.source for example in examples) or name in RESULTS, f"no example uses fl.{name}"
     test = doctest.DocTest(examples, {"fl": fl, "np": np}, f"fl.{name}", None, None, text)
     complaints = []
-    result = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL).run(test, out=complaints.append)
+    result = doctest.DocTestRunner().run(test, out=complaints.append)
     assert result.attempted == len(examples) > 0
     assert result.failed == 0, "".join(complaints)
 
