@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from foglight.solving.depth_limited.subgame import Evaluator, Function, Oracle, Subgames
     from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, solve_trunk, trunk_exploitability
     from foglight.solving.whole.q_learning import q_learning
+    from foglight.values.networks.datasets import Request
+    from foglight.values.networks.evaluator import Network
+    from foglight.values.networks.training import Settings, Training
+    from foglight.values.trunk.generation import generate
 
 _LATER = {  # where the names are that are imported when they are first used: `import foglight` stays a third faster
     "foglight.arena.ratings": ("Rating", "rate"),
@@ -50,6 +54,10 @@ _LATER = {  # where the names are that are imported when they are first used: `i
     "foglight.solving.depth_limited.subgame": ("Evaluator", "Function", "Oracle", "Subgames"),
     "foglight.solving.depth_limited.trunk": ("Trunk", "TrunkJudge", "solve_trunk", "trunk_exploitability"),
     "foglight.solving.whole.q_learning": ("q_learning",),
+    "foglight.values.networks.datasets": ("Request",),
+    "foglight.values.networks.evaluator": ("Network",),  # needs PyTorch, as the next two do
+    "foglight.values.networks.training": ("Settings", "Training"),
+    "foglight.values.trunk.generation": ("generate",),
 }
 
 
@@ -104,12 +112,15 @@ __all__ = [
     "IllegalAction",
     "Marginals",
     "MatchResult",
+    "Network",
     "OneOf",
     "Oracle",
     "Rating",
     "Record",
+    "Request",
     "Seat",
     "SetSearch",
+    "Settings",
     "Solved",
     "State",
     "Subgames",
@@ -117,6 +128,7 @@ __all__ = [
     "Timing",
     "Tournament",
     "Tracker",
+    "Training",
     "Trunk",
     "TrunkJudge",
     "Uniform",
@@ -134,6 +146,7 @@ __all__ = [
     "game",
     "game_names",
     "game_value",
+    "generate",
     "history_filter",
     "implements",
     "jitable",
