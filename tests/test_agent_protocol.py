@@ -189,8 +189,8 @@ def test_workers_close_theirs(log):
 def test_a_match_that_fails_closes_its_agents(log, workers):
     with pytest.raises(ZeroDivisionError):
         fl.play_match("kuhn_poker", [f'keeper(log="{log}",fails=4)', "random"], games=10, workers=workers)
-    if workers == 1:
-        assert len(lives(log)) == 1 and lives(log)[0][-1] == "close"
+    assert "close" in [life[-1] for life in lives(log)], "the one that failed; other workers may have been ended"
+    assert workers == 2 or len(lives(log)) == 1
 
 
 def test_a_policy_closes_what_it_has_loaded_and_nothing_else(log):

@@ -292,10 +292,14 @@ def _play_in_parallel(jobs: _Jobs, kept: Store, workers: int, report: _Reporter)
 
 def _work(plan: Plan, path: str, match: int, numbers: Sequence[int]) -> None:
     agents = _crew.serving(plan.agents)
-    _warm_up(plan, agents)
-    with contextlib.closing(Store(path)) as kept:
-        for number in numbers:
-            kept.add(match, number, _play(plan, number, agents))
+    try:
+        _warm_up(plan, agents)
+        with contextlib.closing(Store(path)) as kept:
+            for number in numbers:
+                kept.add(match, number, _play(plan, number, agents))
+    except BaseException:
+        _crew.close()  # the parent may end this worker before it can do so
+        raise
 
 
 class _Crew:
@@ -325,7 +329,7 @@ _crew = _Crew()
 def _stay_with(parent: int) -> None:
     """A worker ends when its parent does, also by kill -9, and leaves Ctrl-C to the parent.
 
-    It closes its agents when it ends by itself; one that is killed leaves engines whose pipes end, and they with them.
+    It closes its agents when it ends by itself. The engines of a worker that is killed end because their pipes do.
     """
     multiprocessing.util.Finalize(None, _crew.close, exitpriority=0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
