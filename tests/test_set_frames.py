@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from foglight.search.bound_cache import bound_cache, identity_of, tell
 
 from foglight.compile import INTERPRET_ALL
 from foglight.games import load_game
 from foglight.search.sets import frames as set_frames
+from foglight.search.sets.bound_cache import bound_cache, identity_of, tell
 from foglight.search.sets.expansion import (
     BASE,
     BEGIN,

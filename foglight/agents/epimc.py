@@ -162,5 +162,5 @@ class Epimc(Searcher):
         """
         if self._held is None:
             return 0, 0
-        depth = int((self._last.notes if self._last else {}).get("depth", self.depth or _DEEPEST))
+        depth = int((self.explanation.notes if self.explanation else {}).get("depth", self.depth or _DEEPEST))
         return count_fusion(self.game, self._leaf, self._held, depth, worlds, self.random())

@@ -11,7 +11,15 @@ from foglight.names import BadInput
 
 
 def draw_tournament(tournament: Tournament, file: Path, game: str | None = None) -> None:
-    """The crosstable and the ratings side by side, best agent on top, on one game or on all."""
+    """The crosstable and the ratings side by side, best agent on top, on one game or on all.
+
+    >>> import pathlib, tempfile
+    >>> tournament = fl.play_tournament(["kuhn_poker"], ["random", "first_legal"], games_each=4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     fl.draw_tournament(tournament, pathlib.Path(folder) / "tournament.svg")
+    ...     [file.name for file in pathlib.Path(folder).iterdir()]
+    ['tournament.svg']
+    """
     ratings, n = tournament.ratings(game), len(tournament.agents)
     figure = new_figure(8 + 0.7 * n, 2.2 + 0.55 * n)
     games = tournament.games if game is None else (game,)
@@ -60,7 +68,17 @@ Point = tuple[float, float, float]  # budget, score, games
 def draw_win_rates(
     file: Path, series: Mapping[str, Sequence[Point]], *, title: str = "", xlabel: str = "budget"
 ) -> None:
-    """Win rate against budget: one line for each name, with Wilson intervals as error bars."""
+    """Win rate against budget: one line for each name, with Wilson intervals as error bars.
+
+    `series` has, for each name, points of budget, score (games won, draws half) and games.
+
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder) / "budgets.svg"
+        ...     fl.draw_win_rates(file, {"depth 2": [(100, 52, 100), (1000, 61, 100)]}, xlabel="iterations")
+        ...     file.stat().st_size > 0
+        True
+    """
     figure = new_figure(6.5, 4.2)
     win_rate_axes(figure.add_subplot(), series, title=title, xlabel=xlabel)
     save(figure, file)

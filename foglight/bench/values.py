@@ -21,7 +21,7 @@ from foglight.names import BadInput, unknown
 from foglight.solving.depth_limited.batched import BatchedRegrets, form_arrays
 from foglight.solving.depth_limited.subgame import Subgames
 from foglight.solving.depth_limited.trunk import Trunk
-from foglight.solving.whole.plans import realised, values
+from foglight.solving.whole.plans import counterfactual_values, realised
 from foglight.solving.whole.regret import Regrets
 from foglight.solving.whole.sequences import Ranges, SequenceForm
 from foglight.values.networks.datasets import Request
@@ -140,7 +140,7 @@ def _one_by_one(sequences: SequenceForm, ranges: Ranges) -> list[np.ndarray]:
         given = [own[:, b] for own in ranges]
         solver = Regrets(sequences, "cfr+", given)
         solver.iterate(ITERATIONS)
-        found.append(values(sequences, solver.average(), given))
+        found.append(counterfactual_values(sequences, solver.average(), given))
     return [np.stack(own, axis=1) for own in zip(*found, strict=True)]
 
 

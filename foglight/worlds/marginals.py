@@ -10,7 +10,12 @@ from foglight.rules import contents, places
 
 @dataclass(frozen=True)
 class Marginals:
-    """For each place, how likely each content is."""
+    """For each place, how likely each content is: what `belief()` of a history filter gives.
+
+    >>> belief = fl.history_filter("kuhn_poker", [], viewer=fl.PUBLIC).belief()
+    >>> belief.places, belief.worlds, belief.exact
+    (['seat 0', 'seat 1'], 10, True)
+    """
 
     places: list[str]
     columns: int  # of the board; 0 if the places are no board

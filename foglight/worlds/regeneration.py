@@ -55,7 +55,18 @@ _FLOOR = 1e-9  # the least odds of an action here: a policy may be wrong about w
 
 
 class BeliefLost(RuntimeError):
-    """No world was found that explains what was seen, though there must be one."""
+    """No world was found that explains what was seen, though there must be one.
+
+    `Tracker.observe` and `Tracker.worlds` raise it where a sample has died and could not be made anew.
+
+        >>> tracker = fl.Tracker("kuhn_poker", seat=0)
+        >>> try:
+        ...     worlds = tracker.worlds(turn_only=False)
+        ... except fl.BeliefLost:
+        ...     worlds = None  # then play something safe
+        >>> worlds.exact
+        True
+    """
 
 
 class Layer(NamedTuple):

@@ -42,7 +42,15 @@ def q_learning(
     seed: int = 0,
     room: int = 1 << 20,
 ) -> Tabular:
-    """Learn by self-play; `room` is how many information states can be told apart at most."""
+    """Learn by self-play for so many `episodes`, which are games.
+
+    `rate` is the share of each new estimate, `explore` the probability of a random action, in learning and in the
+    policy. `room` is how many information states can be told apart at most.
+
+        >>> policy = fl.q_learning("kuhn_poker", episodes=20_000, seed=0)
+        >>> fl.exploitability("kuhn_poker", policy) < fl.exploitability("kuhn_poker", fl.Uniform())
+        True
+    """
     game = load_game(game)
     for name, value, low, high in (("rate", rate, 0.0, 1.0), ("explore", explore, 0.0, 1.0)):
         if not low < value <= high:

@@ -18,7 +18,17 @@ _FORMAT = 1
 
 
 class Solved(Tabular):
-    """A tabular policy that knows how it came about; `fl.solve(..., resume=policy)` goes on with it."""
+    """A tabular policy that knows how it came about; `fl.solve(..., resume=policy)` goes on with it.
+
+    >>> policy = fl.solve("kuhn_poker", iterations=100)
+    >>> policy.game, policy.method, policy.iterations, policy.exploitability < 0.01
+    ('kuhn_poker', 'cfr+', 100, True)
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     policy.save(pathlib.Path(folder) / "kuhn.npz")
+    ...     fl.Solved.load(pathlib.Path(folder) / "kuhn.npz").value == policy.value
+    True
+    """
 
     game: str
     method: str

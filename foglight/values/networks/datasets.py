@@ -29,7 +29,15 @@ MANIFEST, LAYOUT = "manifest.json", "layout.npz"
 
 @dataclass(frozen=True)
 class Request:
-    """What a data set is to hold; equal requests give equal files, however many processes work."""
+    """What a data set is to hold; equal requests give equal files, however many processes work.
+
+    `depth` is how many transitions below the start the game is cut, `strategies` how many random ones are drawn, and
+    `recall` is `perfect` or `imperfect` (`docs/values.md`).
+
+        >>> request = fl.Request("kuhn_poker", depth=3, strategies=50)
+        >>> request.num_shards, request.iterations
+        (2, 100)
+    """
 
     game: str
     depth: int

@@ -20,6 +20,13 @@ class Network(Evaluator):
 
     A network that was trained for one trunk knows public states and information states by their keys, and answers for
     that trunk and for parts of it. One that was trained on the features that a game offers answers anywhere.
+
+        >>> from foglight.values.networks.shipped import shipped_network
+        >>> network = fl.Network(shipped_network("leduc_poker"))
+        >>> trunk = fl.Trunk("leduc_poker", depth=5)
+        >>> policy = fl.solve_trunk(trunk, network, iterations=5)
+        >>> len(policy.keys) == trunk.sequences.num_states
+        True
     """
 
     def __init__(self, network: Trained | Path | str, device: str = "cpu") -> None:

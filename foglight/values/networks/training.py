@@ -29,7 +29,14 @@ _LAYOUT = "layout."
 
 @dataclass(frozen=True)
 class Settings:
-    """How to train; equal settings on equal data give equal networks on one machine."""
+    """How to train; equal settings on equal data give equal networks on one machine.
+
+    `kind` is the network's: `positional`, `particle`, `concatenation` or `histories`. `batch` counts points, `rate` is
+    Adam's. `base` and `width` are sizes of layers, the paper's unless given.
+
+        >>> fl.Settings("positional", seed=1).rate
+        0.001
+    """
 
     kind: str = "particle"
     seed: int = 0
@@ -41,7 +48,16 @@ class Settings:
 
 
 class Training:
-    """A network in training: `advance` it as long as you like."""
+    """A network in training on a data set: `advance` it as long as you like.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     data = fl.generate(fl.Request("kuhn_poker", depth=3, strategies=4), folder)
+    >>> training = fl.Training(data, fl.Settings("positional"))
+    >>> before = training.whole_loss()
+    >>> training.advance(steps=20) > 0, training.whole_loss() < before
+    (True, True)
+    """
 
     def __init__(self, data: Dataset, settings: Settings | None = None, device: str = "cpu") -> None:
         self.data, self.settings, self.device = data, settings or Settings(), device
