@@ -46,16 +46,16 @@ def work(variant: str, seed: int, steps: int) -> dict[str, Any]:
     torch.set_num_threads(1)  # matrices this small only wait for more
     torch.manual_seed(seed)
     matrix, points = torch.randn(N, N), torch.randn(POINTS, N)
-    targets, features = points @ matrix.T, torch.eye(N)
-    network = _network(variant)
+    targets, network = points @ matrix.T, _network(variant)
     optimiser = torch.optim.Adam(network.parameters(), lr=RATE)
 
     def loss(which: Any) -> Any:
-        ranges = points[which]
-        n = len(ranges)
-        ones, inputs = torch.ones(n, N), (features.expand(n, N, N), torch.arange(N).expand(n, N), ranges)
-        batch = Batch(ranges.new_zeros(n, 0), *inputs, mask=ones, signs=ones, mass=ones, shared=ones[:, None])
-        return ((network(batch) - targets[which]) ** 2).mean()
+        n, none, number = len(which), torch.zeros(0), torch.zeros(0, dtype=torch.int64)
+        of, places = torch.arange(n).repeat_interleave(N), torch.arange(N).repeat(n)
+        ranges = points[which].ravel()
+        batch = Batch(torch.zeros(n, 0), of, places, ranges, slice(None), ranges, number, number, none)
+        bases = network.bases(torch.zeros(N, 0), torch.eye(N)).repeat(n, 1)
+        return ((network(batch, bases) - targets[which].ravel()) ** 2).mean()
 
     losses, everything = [], torch.arange(POINTS)
     for step in range(steps + 1):
@@ -75,10 +75,11 @@ def _network(variant: str) -> Any:
 
     network: Any
     if variant == "linear":
-        network = Positional(0, N)
+        network = Positional(0, N, mass=False)
         network.regression = nn.Linear(N, N, bias=False)
         return network
-    network = Particle(0, N, base=N, output="projection" if variant == "projection" else "concatenation")
+    output = "projection" if variant == "projection" else "concatenation"
+    network = Particle(0, N, base=N, output=output, mass=False)
     network.change_of_basis = nn.Linear(N, N, bias=False)
     network.regression = nn.Linear(N, N, bias=False)
     if variant != "projection":
