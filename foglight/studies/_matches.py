@@ -10,7 +10,8 @@ from typing import Any
 
 from foglight.arena.intervals import wilson
 from foglight.arena.match import play_match
-from foglight.arena.report import new_figure, save, win_rate_axes
+from foglight.arena.report import win_rate_axes
+from foglight.pictures import panels, save
 
 CARD_GAME, BATTLESHIP = "card_game", "battleship"
 DARK_CHESS = "dark_chess(size=4,repetition=ignore)"
@@ -73,7 +74,7 @@ def table_of(results: Results, published: Mapping[tuple[str, str], str], note: s
     ]
     for (game, line), points in grouped(results).items():
         by_ratio = {point["ratio"]: point for point in points}
-        rates = " | ".join(_rate(by_ratio[ratio]) if ratio in by_ratio else "" for ratio in ratios)
+        rates = " | ".join(rate_text(by_ratio[ratio]) if ratio in by_ratio else "" for ratio in ratios)
         ms = by_ratio[max(by_ratio)]["ms"][0]
         lines.append(f"| {short(game)} | {line} | {rates} | {ms:.3g} | {published.get((game, line), '')} |")
     played = sorted({result["games"] for result in results.values()})
@@ -81,7 +82,8 @@ def table_of(results: Results, published: Mapping[tuple[str, str], str], note: s
     return "\n".join(lines) + f"\n\n{head} {note}\n"
 
 
-def _rate(point: dict[str, Any]) -> str:
+def rate_text(point: dict[str, Any]) -> str:
+    """A win rate in per cent, with its 95 % interval."""
     low, high = wilson(point["score"], point["games"])
     return f"{point['score'] / point['games']:.0%} ({100 * low:.0f}–{100 * high:.0f})"
 
@@ -105,10 +107,8 @@ def draw_panels(results: Results, path: Path, xlabel: str = "budget, ours : PIMC
     groups = grouped(results)
     games = list(dict.fromkeys(game for game, _ in groups))
     columns = min(3, len(games))
-    rows = -(-len(games) // columns)
-    figure = new_figure(4.6 * columns, 3.6 * rows)
-    for place, game in enumerate(games):
-        axes = figure.add_subplot(rows, columns, place + 1)
+    figure, parts = panels(len(games), 4.6 * columns, 3.6 * -(-len(games) // columns), columns)
+    for axes, game in zip(parts, games, strict=True):
         series = {
             line: [(point["ratio"], point["score"], point["games"]) for point in points]
             for (which, line), points in groups.items()
@@ -118,6 +118,6 @@ def draw_panels(results: Results, path: Path, xlabel: str = "budget, ours : PIMC
         ratios = sorted({ratio for points in series.values() for ratio, _, _ in points})
         axes.set_xticks(ratios, map(ratio_text, ratios))
         axes.minorticks_off()
-        if place:
+        if axes is not parts[0]:
             axes.get_legend().remove()
     save(figure, path)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from foglight.pictures import panels, save
 from foglight.studies.filtering_sizes import SIZES
 from foglight.studies.filtering_values import LEARNED, belief, gibbs_values
 
@@ -53,14 +54,11 @@ def table(results: dict[str, dict[str, Any]]) -> str:
 
 
 def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 3), layout="constrained")
-    for column, size in enumerate(SIZES):
-        axes = figure.add_subplot(1, len(SIZES), 1 + column)
+    figure, parts = panels(len(SIZES), 10, 3)
+    for axes, size in zip(parts, SIZES, strict=True):
         for burn in BURNS:
             mean, error = _mean(results, size, burn)
             axes.errorbar(TRANSITIONS, mean, error, label=f"{burn}", capsize=2)
         axes.set(xscale="log", yscale="log", title=f"{size:,} histories", xlabel="transitions", ylabel="value error")
-    figure.axes[0].legend(title="transitions a sample")
-    figure.savefig(path, dpi=150)
+    parts[0].legend(title="transitions a sample")
+    save(figure, path)

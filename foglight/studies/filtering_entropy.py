@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from foglight.pictures import panels, save
 from foglight.policies import Biased
 from foglight.solving.whole.expectation import expected_returns
 from foglight.studies.filtering_sizes import SIZES, position
@@ -78,11 +79,8 @@ def table(results: dict[str, dict[str, Any]]) -> str:
 
 
 def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 3), layout="constrained")
-    for k, what in enumerate(("entropy", "variance")):
-        axes = figure.add_subplot(1, 2, k + 1)
+    figure, parts = panels(2, 8, 3)
+    for k, (axes, what) in enumerate(zip(parts, ("entropy", "variance"), strict=True)):
         for size, published in PUBLISHED.items():
             ours = [_summary(results, size, bias, what) for bias in BIASES]
             line = axes.errorbar(BIASES, [o[0] for o in ours], [o[1] for o in ours], marker="o", label=f"{size:,}")
@@ -91,5 +89,5 @@ def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
                 BIASES, [t[0] for t in theirs], [t[1] for t in theirs], ls=":", marker="x", color=line[0].get_color()
             )
         axes.set(xlabel="policy bias", ylabel=what + (" (bits)" if what == "entropy" else ""), xticks=BIASES)
-    figure.axes[0].legend(title="histories (dotted: published)", fontsize=7, title_fontsize=7)
-    figure.savefig(path, dpi=150)
+    parts[0].legend(title="histories (dotted: published)", fontsize=7, title_fontsize=7)
+    save(figure, path)

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from foglight.compile import kernel
+from foglight.pictures import panels, save
 from foglight.policies import Biased, weigh
 from foglight.randomness import generator, weighted
 from foglight.rules import (
@@ -168,16 +169,13 @@ def table(results: dict[str, dict[str, Any]]) -> str:
 
 
 def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 4), layout="constrained")
-    for column, tricks in enumerate(TRICKS):
-        axes = figure.add_subplot(1, len(TRICKS), 1 + column)
+    figure, parts = panels(len(TRICKS), 10, 4)
+    for axes, tricks in zip(parts, TRICKS, strict=True):
         for method in METHODS:
             mean, error = _mean(_of(results, tricks, method))
             style = "--" if method.startswith("RingSwap") else ":" if method.startswith("drawn") else "-"
             axes.errorbar(SAMPLES, mean, error, label=method, capsize=2, ls=style)
         played = f"{tricks} trick{'s' if tricks > 1 else ''} played"
         axes.set(xscale="log", yscale="log", title=f"52 cards, {played}", xlabel="samples", ylabel="value error")
-    figure.axes[0].legend(fontsize=7)
-    figure.savefig(path, dpi=150)
+    parts[0].legend(fontsize=7)
+    save(figure, path)

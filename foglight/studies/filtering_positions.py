@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from foglight.names import BadInput
+from foglight.pictures import panels, save
 from foglight.policies import Biased
 from foglight.state import State
 from foglight.studies.filtering_entropy import BIASES, PUBLISHED
@@ -145,24 +146,13 @@ def table(results: Results) -> str:
 
 
 def draw(results: Results, path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11, 3.5), layout="constrained")
-    for k, size in enumerate(SIZES):
-        axes = figure.add_subplot(1, len(SIZES), k + 1)
+    figure, axes_by_size = panels(len(SIZES), 11, 3.5)
+    for axes, size in zip(axes_by_size, SIZES, strict=True):
         for way in WAYS:
             parts = [_entropies(results, way, size, bias) for bias in BIASES]
             axes.plot(BIASES, [statistics.mean(part) for part in parts], "o-", label=way)
-        published = PUBLISHED[size][: len(BIASES)]
-        axes.errorbar(
-            BIASES,
-            [p[0] for p in published],
-            [p[1] for p in published],
-            ls=":",
-            marker="x",
-            color="black",
-            label="published",
-        )
+        means, errors = zip(*PUBLISHED[size][: len(BIASES)], strict=True)
+        axes.errorbar(BIASES, means, errors, ls=":", marker="x", color="black", label="published")
         axes.set(title=f"{size:,} histories", xlabel="policy bias", ylabel="entropy (bits)", xticks=BIASES)
-    figure.axes[0].legend(fontsize=7)
-    figure.savefig(path, dpi=150)
+    axes_by_size[0].legend(fontsize=7)
+    save(figure, path)

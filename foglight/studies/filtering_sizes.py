@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from foglight.pictures import panels, save
 from foglight.policies import weigh
 from foglight.state import State
 from foglight.worlds.deals.filter import DealFilter
@@ -69,10 +70,7 @@ def table(results: dict[str, dict[str, Any]]) -> str:
 
 
 def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5, 3), layout="constrained")
-    axes = figure.add_subplot()
+    figure, (axes,) = panels(1, 5, 3)
     axes.loglog([int(size) for size in results], [result["counted"] for result in results.values()], "o-")
     axes.set(xlabel="published number of histories", ylabel="counted", title="Oh Hell: sizes of public states")
-    figure.savefig(path, dpi=150)
+    save(figure, path)

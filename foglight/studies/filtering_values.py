@@ -14,11 +14,13 @@ Errors are means over runs, with standard errors.
 """
 
 import functools
+import itertools
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from foglight.pictures import panels, save
 from foglight.policies import Biased
 from foglight.solving.whole.expectation import expected_returns
 from foglight.solving.whole.q_learning import q_learning
@@ -114,16 +116,13 @@ def table(results: dict[str, dict[str, Any]]) -> str:
 
 
 def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
-    from matplotlib.figure import Figure
-
     policies = _policies(results)
-    figure = Figure(figsize=(10, 2.6 * len(policies)), layout="constrained")
-    for row, policy in enumerate(policies):
-        for column, size in enumerate(SIZES):
-            axes = figure.add_subplot(len(policies), len(SIZES), 1 + row * len(SIZES) + column)
-            for method in METHODS:
-                mean, error, _ = _mean(results, policy, size, method)
-                axes.errorbar(SAMPLES, mean, error, label=method, capsize=2)
-            axes.set(xscale="log", title=f"{policy}, {size:,} histories", xlabel="samples", ylabel="value error")
-    figure.axes[0].legend()
-    figure.savefig(path, dpi=150)
+    cases = list(itertools.product(policies, SIZES))
+    figure, parts = panels(len(cases), 10, 2.6 * len(policies), columns=len(SIZES))
+    for axes, (policy, size) in zip(parts, cases, strict=True):
+        for method in METHODS:
+            mean, error, _ = _mean(results, policy, size, method)
+            axes.errorbar(SAMPLES, mean, error, label=method, capsize=2)
+        axes.set(xscale="log", title=f"{policy}, {size:,} histories", xlabel="samples", ylabel="value error")
+    parts[0].legend()
+    save(figure, path)

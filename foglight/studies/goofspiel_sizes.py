@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from foglight.pictures import panels, save
 from foglight.solving.whole.tree import Tree, build_tree
 
 CARDS = 13
@@ -118,14 +119,10 @@ def _short(number: float) -> str:
 
 
 def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 4), layout="constrained")
+    figure, parts = panels(2, 9, 4)
     figure.suptitle("Goofspiel, imperfect information: the largest public state")
-    for place, (exact, limit, title) in enumerate(
-        (("histories", "bound", "histories"), ("states", "bound_states", "information states of both seats"))
-    ):
-        axes = figure.add_subplot(1, 2, place + 1)
+    columns = ("histories", "bound", "histories"), ("states", "bound_states", "information states of both seats")
+    for axes, (exact, limit, title) in zip(parts, columns, strict=True):
         for number, cards in enumerate(sorted({result["cards"] for result in results.values()})):
             own = [result for result in results.values() if result["cards"] == cards]
             axes.semilogy([r["rounds"] for r in own], [r[limit] for r in own], "--", color=f"C{number}")
@@ -134,7 +131,6 @@ def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
                 [r["rounds"] for r in own], [r[exact] for r in own], "o-", color=f"C{number}", label=f"{cards} cards"
             )
         axes.set(xlabel="rounds played", title=title)
-        axes.grid(alpha=0.3)
         axes.plot([], [], "k--", label="lower bound")
         axes.legend(loc="lower right")
-    figure.savefig(path, dpi=150)
+    save(figure, path)

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from foglight.pictures import panels, save
+
 N, POINTS, BATCH, RATE = 10, 1000, 64, 1e-3
 STEPS = {True: 10_000, False: 50_000}  # by quick
 SEEDS = {True: 2, False: 10}
@@ -108,10 +110,7 @@ def table(results: dict[str, dict[str, Any]]) -> str:
 
 
 def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
-    axes = figure.add_subplot()
+    figure, (axes,) = panels(1, 7, 4.5)
     for number, variant in enumerate(VARIANTS):
         for run, losses in enumerate(_curves(results, variant)):
             steps = EVERY * np.arange(len(losses))
@@ -121,6 +120,5 @@ def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
     axes.set(
         xlabel="training steps", ylabel="mean squared error", title="Linear targets, n = 10, one line for each run"
     )
-    axes.grid(alpha=0.3)
     axes.legend()
-    figure.savefig(path, dpi=150)
+    save(figure, path)

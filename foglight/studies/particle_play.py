@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from foglight.agent_policies import agent_policy
-from foglight.arena.intervals import wilson
+from foglight.arena.report import win_rate_bars
+from foglight.pictures import panels, save
 from foglight.policies import Tabular, Uniform
 from foglight.solving.whole.solver import exploitability
 from foglight.studies import _matches
@@ -111,23 +112,18 @@ def table(results: Results) -> str:
     lines += ["", "| game | against | win share | s a move | ms, ours | ms, theirs | late, ours | games |"]
     lines += ["|---|---|---:|---:|---:|---:|---:|---:|"]
     for point in _met(results):
-        low, high = wilson(point["score"], point["games"])
-        rate = f"{point['score'] / point['games']:.0%} ({100 * low:.0f}–{100 * high:.0f})"
         ours, theirs = (f"{ms:.0f}" if ms is not None else "" for ms in point["ms"])
         lines.append(
-            f"| `{point['game']}` | `{point['line']}` | {rate} | {point['seconds']:g} | {ours} | {theirs} "
-            f"| {point['overruns'][0] or 0} | {point['games']} |"
+            f"| `{point['game']}` | `{point['line']}` | {_matches.rate_text(point)} | {point['seconds']:g} "
+            f"| {ours} | {theirs} | {point['overruns'][0] or 0} | {point['games']} |"
         )
     late = "Intervals are 95 %; late are moves that took more than 20 % plus 5 ms over their time."
     return "\n".join(lines) + f"\n\n{late}\n"
 
 
 def draw(results: Results, path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 7), layout="constrained")
-    for column, game in enumerate(PARTICLES):
-        axes = figure.add_subplot(2, 2, 1 + column)
+    figure, parts = panels(4, 10, 7, columns=2)
+    for axes, game in zip(parts[:2], PARTICLES, strict=True):
         by_count = _asked(results, game)
         uniform = by_count.pop(0)["exploitability"]
         scores = [result["exploitability"] for result in by_count.values()]
@@ -135,19 +131,8 @@ def draw(results: Results, path: Path) -> None:
         axes.axhline(uniform, color="black", linestyle=":", linewidth=1, label="uniform play")
         axes.set_xticks(range(len(scores)), list(map(_count, by_count)))
         axes.set(title=game, xlabel="particles", ylabel="exploitability, per seat", ylim=(0, None))
-        axes.grid(alpha=0.3)
         axes.legend()
-    for column, game in enumerate(MATCHES):
-        axes = figure.add_subplot(2, 2, 3 + column)
-        points = [point for point in _met(results) if point["game"] == game]
-        for place, point in enumerate(points):
-            rate, (low, high) = point["score"] / point["games"], wilson(point["score"], point["games"])
-            axes.errorbar(rate, place, xerr=[[rate - low], [high - rate]], fmt="o", color="C0", capsize=3)
-        axes.axvline(0.5, color="0.6", linewidth=0.8, zorder=0)
-        axes.set_yticks(range(len(points)), [point["line"] for point in points])
-        axes.set(xlim=(0, 1), xlabel="win share of particle_resolving, equal time", title=game)
-        axes.xaxis.set_major_formatter(lambda rate, _: f"{rate:.0%}")
-        axes.margins(y=0.15)
-        axes.invert_yaxis()
-        axes.grid(axis="x", alpha=0.3)
-    figure.savefig(path, dpi=150)
+    for axes, game in zip(parts[2:], MATCHES, strict=True):
+        points = {point["line"]: (point["score"], point["games"]) for point in _met(results) if point["game"] == game}
+        win_rate_bars(axes, points, title=game, xlabel="win share of particle_resolving, equal time")
+    save(figure, path)

@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from foglight.pictures import panels, save
 from foglight.rules import PUBLIC
 from foglight.state import State, new_state
 from foglight.worlds.filter import history_filter
@@ -86,10 +87,7 @@ def table(results: dict[str, dict[str, Any]]) -> str:
 
 
 def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.5, 4), layout="constrained")
-    axes = figure.add_subplot()
+    figure, (axes,) = panels(1, 6.5, 4)
     listed = [result for result in results.values() if result["enumeration"] is not None]
     sizes = [result["variables"] for result in listed]
     axes.semilogy(sizes, [result["enumeration"] for result in listed], "o-", label="enumeration by layers")
@@ -102,6 +100,5 @@ def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
     axes.set(
         xlabel="variables; 4.26 clauses each", ylabel="seconds", title="3-FSAT game: filtering by size of the formula"
     )
-    axes.grid(alpha=0.3)
     axes.legend()
-    figure.savefig(path, dpi=150)
+    save(figure, path)

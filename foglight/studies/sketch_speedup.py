@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from foglight.arena.report import new_figure, save
 from foglight.bench.set_comparison import Met, compare, positions
 from foglight.blind_chess.leaves import Centipawns
 from foglight.chess.blind import NO_SENSE
 from foglight.games import load_game
+from foglight.pictures import panels, save
 from foglight.rules import begin, num_words, step
 from foglight.search.sets.leaves import Even
 from foglight.search.sets.search import SetSearch
@@ -236,36 +236,36 @@ def _time(seconds: float) -> str:
 
 
 def draw(results: Results, path: Path) -> None:
-    figure = new_figure(11, 7)
-    axes = figure.add_subplot(2, 2, 1)
+    figure, (turns, play, thresholds, moves) = panels(4, 11, 7, columns=2)
     first = _of(results, "first turn")
     for way in CACHED:
-        axes.semilogy([one["depth"] for one in first], [_ratio(one, "seconds", way) for one in first], "o-", label=way)
-    axes.set(title="white's first turn", xlabel="depth in turns", ylabel="speed-up", xticks=[o["depth"] for o in first])
-    axes.legend()
-    axes = figure.add_subplot(2, 2, 2)
+        turns.semilogy([one["depth"] for one in first], [_ratio(one, "seconds", way) for one in first], "o-", label=way)
+    turns.set(
+        title="white's first turn", xlabel="depth in turns", ylabel="speed-up", xticks=[o["depth"] for o in first]
+    )
+    turns.legend()
     group = _grouped(results)[RBC, 3]
     for way in CACHED:
-        axes.loglog([one["worlds"] for one in group], [_ratio(one, "seconds", way) for one in group], "o", label=way)
-    axes.axhline(1, color="grey", linewidth=0.8)
-    axes.set(title="positions of play, depth 3", xlabel="worlds held possible", ylabel="speed-up")
-    axes = figure.add_subplot(2, 2, 3)
+        play.loglog([one["worlds"] for one in group], [_ratio(one, "seconds", way) for one in group], "o", label=way)
+    play.axhline(1, color="grey", linewidth=0.8)
+    play.set(title="positions of play, depth 3", xlabel="worlds held possible", ylabel="speed-up")
     for way in CACHED[:2]:
         points = []
         for threshold in THRESHOLDS:
             some = [one for one in _of(results, "threshold") if one["threshold"] == threshold]
             off = np.concatenate([one["off"][way] for one in some]).mean()
             points.append((off, np.median([_ratio(one, "leaves", way) for one in some]), threshold))
-        axes.plot([off for off, _, _ in points], [ratio for _, ratio, _ in points], "o-", label=way)
+        thresholds.plot([off for off, _, _ in points], [ratio for _, ratio, _ in points], "o-", label=way)
         for off, ratio, threshold in points:
-            axes.annotate(f"{threshold:g}", (off, ratio), textcoords="offset points", xytext=(4, 4), fontsize=8)
-    axes.set(title="the threshold, depth 3", xlabel="mean error, centipawns", ylabel="fewer worlds evaluated, times")
-    axes.set_yscale("log")
-    axes.legend()
-    axes = figure.add_subplot(2, 2, 4)
+            thresholds.annotate(f"{threshold:g}", (off, ratio), textcoords="offset points", xytext=(4, 4), fontsize=8)
+    thresholds.set(
+        title="the threshold, depth 3", xlabel="mean error, centipawns", ylabel="fewer worlds evaluated, times"
+    )
+    thresholds.set_yscale("log")
+    thresholds.legend()
     seconds = results["by moves"]["seconds"]
     for way in CACHED:
         ratios = np.array(seconds["baseline"]) / np.array(seconds[way])
-        axes.plot(range(1, len(ratios) + 1), ratios, label=way)
-    axes.set(title="white's first turn, depth 4", xlabel="root moves valued", ylabel="speed-up so far")
+        moves.plot(range(1, len(ratios) + 1), ratios, label=way)
+    moves.set(title="white's first turn, depth 4", xlabel="root moves valued", ylabel="speed-up so far")
     save(figure, path)

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from foglight.pictures import panels, save
 from foglight.solving.depth_limited.public import public_state
 from foglight.solving.depth_limited.subgame import Evaluator, Oracle
 from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, solve_trunk
@@ -137,11 +138,8 @@ def table(results: Results) -> str:
 
 
 def draw(results: Results, path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 4), layout="constrained")
-    for column, game in enumerate(TRUNKS):
-        axes = figure.add_subplot(1, 2, 1 + column)
+    figure, parts = panels(2, 10, 4)
+    for axes, game in zip(parts, TRUNKS, strict=True):
         (exact,) = runs_of(results, game, ORACLE)
         shares = np.array(exact["histories"]) / exact["histories"][-1]
         for number, kind in enumerate(KINDS):
@@ -153,8 +151,6 @@ def draw(results: Results, path: Path) -> None:
         axes.axhline(exact["uniform"], color="black", linestyle=":", linewidth=1, label="uniform play")
         axes.set(title=game, xlabel="share of the histories, the likeliest first", ylim=(0, None))
         axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-        axes.grid(alpha=0.3)
-        if column == 0:
-            axes.set_ylabel("trunk exploitability, both seats")
-            axes.legend()
-    figure.savefig(path, dpi=150)
+    parts[0].set_ylabel("trunk exploitability, both seats")
+    parts[0].legend()
+    save(figure, path)

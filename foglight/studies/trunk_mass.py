@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from foglight.pictures import panels, save
 from foglight.studies import trunk_values
 from foglight.studies._trunks import STRATEGIES, TRUNKS, Results
 
@@ -66,11 +67,8 @@ def table(results: Results) -> str:
 
 
 def draw(results: Results, path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 4), layout="constrained")
-    for column, game in enumerate(TRUNKS):
-        axes = figure.add_subplot(1, 2, 1 + column)
+    figure, parts = panels(2, 10, 4)
+    for axes, game in zip(parts, TRUNKS, strict=True):
         for number, kind in enumerate(KINDS):
             for mass in (True, False):
                 runs = _runs(results, game, kind, mass)
@@ -78,6 +76,5 @@ def draw(results: Results, path: Path) -> None:
                 label = kind if mass else f"{kind}, no mass"
                 axes.loglog(runs[0]["steps"], mean, "o-" if mass else "x:", color=f"C{number}", label=label)
         axes.set(title=game, xlabel="training steps", ylabel="trunk exploitability, both seats")
-        axes.grid(alpha=0.3)
         axes.legend()
-    figure.savefig(path, dpi=150)
+    save(figure, path)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from foglight.pictures import panels, save
 from foglight.solving.depth_limited.subgame import Oracle
 from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, solve_trunk
 from foglight.studies._trunks import JUDGING, SEEDS, STRATEGIES, TRUNKS, Results, runs_of, training_of
@@ -93,12 +94,9 @@ def table(results: Results) -> str:
 
 
 def draw(results: Results, path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 7), layout="constrained")
-    for column, game in enumerate(TRUNKS):
+    figure, parts = panels(4, 10, 7, columns=2)
+    for top, bottom, game in zip(parts[:2], parts[2:], TRUNKS, strict=True):
         (bounds,) = runs_of(results, game, "bounds")
-        top, bottom = figure.add_subplot(2, 2, 1 + column), figure.add_subplot(2, 2, 3 + column)
         for number, kind in enumerate(KINDS):
             runs = runs_of(results, game, kind)
             for axes, what in ((top, "exploitability"), (bottom, "loss")):
@@ -114,6 +112,5 @@ def draw(results: Results, path: Path) -> None:
         top.set(title=game, ylabel="trunk exploitability, both seats")
         bottom.set(xlabel="training steps", ylabel="mean squared error")
         for axes in (top, bottom):
-            axes.grid(alpha=0.3)
             axes.legend()
-    figure.savefig(path, dpi=150)
+    save(figure, path)
