@@ -12,6 +12,7 @@ from foglight.arena.intervals import wilson
 from foglight.arena.match import play_match
 from foglight.arena.report import win_rate_axes
 from foglight.pictures import panels, save
+from foglight.studies._tables import Results, markdown
 
 CARD_GAME, BATTLESHIP = "card_game", "battleship"
 DARK_CHESS = "dark_chess(size=4,repetition=ignore)"
@@ -19,8 +20,6 @@ PHANTOM_TTT = "phantom_ttt"
 DARK_HEX, SMALL_HEX = "dark_hex(rows=4,cols=4)", "dark_hex(rows=3,cols=3)"
 BASE = {PHANTOM_TTT: 2000}  # iterations of PIMC, 200 where nothing is said
 PUBLISHED_GAMES = 500
-
-Results = dict[str, dict[str, Any]]
 
 
 def cells_of(
@@ -68,18 +67,16 @@ def ratio_text(ratio: float) -> str:
 def table_of(results: Results, published: Mapping[tuple[str, str], str], note: str) -> str:
     """Win rates with their intervals by ratio, beside what the paper's text says of them."""
     ratios = sorted({result["ratio"] for result in results.values()})
-    lines = [
-        f"| game | agent | {' | '.join(map(ratio_text, ratios))} | ms a move | published |",
-        f"|---|---|{'---:|' * (len(ratios) + 1)}---|",
-    ]
+    columns = ["game", "agent", *map(ratio_text, ratios), "ms a move", "published"]
+    rows = []
     for (game, line), points in grouped(results).items():
         by_ratio = {point["ratio"]: point for point in points}
-        rates = " | ".join(rate_text(by_ratio[ratio]) if ratio in by_ratio else "" for ratio in ratios)
+        rates = [rate_text(by_ratio[ratio]) if ratio in by_ratio else "" for ratio in ratios]
         ms = by_ratio[max(by_ratio)]["ms"][0]
-        lines.append(f"| {short(game)} | {line} | {rates} | {ms:.3g} | {published.get((game, line), '')} |")
+        rows.append([short(game), line, *rates, f"{ms:.3g}", published.get((game, line), "")])
     played = sorted({result["games"] for result in results.values()})
     head = f"{' or '.join(map(str, played))} games a cell; 95 % intervals; ms a move at the largest budget."
-    return "\n".join(lines) + f"\n\n{head} {note}\n"
+    return markdown(columns, rows, left=(0, 1, len(columns) - 1)) + f"\n{head} {note}\n"
 
 
 def rate_text(point: dict[str, Any]) -> str:

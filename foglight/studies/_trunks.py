@@ -12,8 +12,6 @@ SEEDS = {True: 1, False: 10}  # by quick
 LONGEST = 2**17  # steps, of a full run
 JUDGING = 1000  # iterations of CFR+
 
-Results = dict[str, dict[str, Any]]
-
 
 def training_of(game: str, kind: str, strategies: int, seed: int, mass: bool = True) -> tuple[Any, str]:
     """A network that is yet to be trained, and the device on which it will be."""
@@ -41,8 +39,3 @@ def _data(game: str, strategies: int, seed: int) -> Any:
 
     with tempfile.TemporaryDirectory() as folder:
         return generate(Request(game, TRUNKS[game], strategies, seed=seed), folder, processes=2)
-
-
-def runs_of(results: Results, game: str, kind: str) -> list[dict[str, Any]]:
-    """The results of one kind in one game."""
-    return [result for result in results.values() if result["game"] == game and result["kind"] == kind]

@@ -20,6 +20,7 @@ import numpy as np
 
 from foglight.pictures import panels, save
 from foglight.solving.whole.tree import Tree, build_tree
+from foglight.studies._tables import Results, markdown
 
 CARDS = 13
 PUBLISHED = {  # rounds: histories, information states; N = 13
@@ -97,19 +98,16 @@ def public_states(tree: Tree, rounds: int) -> tuple[np.ndarray, list[np.ndarray]
     return np.unique(public, return_inverse=True)[1], own
 
 
-def table(results: dict[str, dict[str, Any]]) -> str:
-    lines = [
-        "| cards | rounds | bound X(k) | published | histories | bound 2√X(k) | published | information states "
-        "| seat 0 | seat 1 |",
-        "|" + "---:|" * 10,
-    ]
+def table(results: Results) -> str:
+    columns = ["cards", "rounds", "bound X(k)", "published", "histories"]
+    columns += ["bound 2√X(k)", "published", "information states", "seat 0", "seat 1"]
+    rows = []
     for result in results.values():
         known = PUBLISHED[result["rounds"]] if result["cards"] == CARDS else ("", "")
         exact = [f"{result[key]:,}" if key in result else "" for key in ("histories", "states", "seat_0", "seat_1")]
-        row = [f"{result['cards']}", f"{result['rounds']}", _short(result["bound"]), known[0], exact[0]]
-        row += [_short(result["bound_states"]), known[1], *exact[1:]]
-        lines.append(f"| {' | '.join(row)} |")
-    return "\n".join(lines) + "\n"
+        row = [result["cards"], result["rounds"], _short(result["bound"]), known[0], exact[0]]
+        rows.append([*row, _short(result["bound_states"]), known[1], *exact[1:]])
+    return markdown(columns, rows, left=())
 
 
 def _short(number: float) -> str:
@@ -118,7 +116,7 @@ def _short(number: float) -> str:
     return f"{number:,.2f}".rstrip("0").rstrip(".")
 
 
-def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
+def draw(results: Results, path: Path) -> None:
     figure, parts = panels(2, 9, 4)
     figure.suptitle("Goofspiel, imperfect information: the largest public state")
     columns = ("histories", "bound", "histories"), ("states", "bound_states", "information states of both seats")

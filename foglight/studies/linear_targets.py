@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from foglight.pictures import panels, save
+from foglight.studies._tables import Results, chosen, markdown
 
 N, POINTS, BATCH, RATE = 10, 1000, 64, 1e-3
 STEPS = {True: 10_000, False: 50_000}  # by quick
@@ -91,25 +92,22 @@ def _network(variant: str) -> Any:
     return network
 
 
-def _curves(results: dict[str, dict[str, Any]], variant: str) -> np.ndarray:
-    return np.array([result["losses"] for result in results.values() if result["variant"] == variant])
+def _curves(results: Results, variant: str) -> np.ndarray:
+    return np.array([result["losses"] for result in chosen(results, variant=variant)])
 
 
-def table(results: dict[str, dict[str, Any]]) -> str:
+def table(results: Results) -> str:
     steps = EVERY * (len(next(iter(results.values()))["losses"]) - 1)
-    lines = [
-        f"| output | loss after {steps:,} steps | least in any run | lowest on the way | published | runs |",
-        "|---|---:|---:|---:|---:|---:|",
-    ]
+    columns = ["output", f"loss after {steps:,} steps", "least in any run", "lowest on the way", "published", "runs"]
+    rows = []
     for variant in VARIANTS:
         curves = _curves(results, variant)
         numbers = np.median(curves[:, -1]), curves[:, -1].min(), np.median(curves.min(1))
-        shown = " | ".join(f"{number:.1e}" for number in numbers)
-        lines.append(f"| {variant} | {shown} | {PUBLISHED[variant]} | {len(curves)} |")
-    return "\n".join(lines) + "\n"
+        rows.append([variant, *(f"{number:.1e}" for number in numbers), PUBLISHED[variant], len(curves)])
+    return markdown(columns, rows)
 
 
-def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
+def draw(results: Results, path: Path) -> None:
     figure, (axes,) = panels(1, 7, 4.5)
     for number, variant in enumerate(VARIANTS):
         for run, losses in enumerate(_curves(results, variant)):

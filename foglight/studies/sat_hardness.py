@@ -20,6 +20,7 @@ from typing import Any
 from foglight.pictures import panels, save
 from foglight.rules import PUBLIC
 from foglight.state import State, new_state
+from foglight.studies._tables import Results, markdown
 from foglight.worlds.filter import history_filter
 
 RATIO = 4.26  # clauses for each variable
@@ -78,15 +79,15 @@ def _layers(state: State) -> tuple[float, int, int]:
     return time.perf_counter() - begin, found.diagnostics()["largest_layer"], found.count()
 
 
-def table(results: dict[str, dict[str, Any]]) -> str:
-    lines = ["| variables | clauses | largest layer | enumeration, s | SAT solver, s |", "|---:|---:|---:|---:|---:|"]
+def table(results: Results) -> str:
+    rows = []
     for result in results.values():
         listed = ["", ""] if result["worlds"] is None else [f"{result['worlds']:,}", f"{result['enumeration']:.3g}"]
-        lines.append(f"| {result['variables']} | {result['clauses']} | {' | '.join(listed)} | {result['solver']:.3g} |")
-    return "\n".join(lines) + "\n"
+        rows.append([result["variables"], result["clauses"], *listed, f"{result['solver']:.3g}"])
+    return markdown(["variables", "clauses", "largest layer", "enumeration, s", "SAT solver, s"], rows, left=())
 
 
-def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
+def draw(results: Results, path: Path) -> None:
     figure, (axes,) = panels(1, 6.5, 4)
     listed = [result for result in results.values() if result["enumeration"] is not None]
     sizes = [result["variables"] for result in listed]
