@@ -29,7 +29,7 @@ from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.plans import realised
 from foglight.solving.whole.solver import solve
 from foglight.studies._tables import Results, chosen, markdown
-from foglight.studies._trunks import JUDGING, LONGEST, SEEDS, STRATEGIES, TRUNKS, training_of
+from foglight.studies._trunks import JUDGING, LONGEST, TRUNKS, cells_of, training_of
 
 FIRST_MOVES = {"goofspiel(cards=5)": 2, "leduc_poker": 5}  # depth at which the sparse trunks begin
 FEWEST = {"goofspiel(cards=5)": 1, "leduc_poker": 2}  # histories
@@ -43,14 +43,7 @@ _FOREST = 0  # the key of several public states as one
 
 
 def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    for game in TRUNKS:
-        found[f"{game}, {ORACLE}"] = {"game": game, "kind": ORACLE}
-        for run in range(seed, seed + SEEDS[quick]):
-            for kind in KINDS:
-                arguments = {"kind": kind, "seed": run, "strategies": STRATEGIES, "steps": STEPS[quick]}
-                found[f"{game}, {kind}, {run}"] = {"game": game} | arguments
-    return found
+    return cells_of(ORACLE, KINDS, quick, seed, steps=STEPS[quick])
 
 
 def work(

@@ -22,37 +22,31 @@ from foglight.pictures import panels, save
 from foglight.solving.depth_limited.subgame import Oracle
 from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, solve_trunk
 from foglight.studies._tables import Results, chosen, markdown
-from foglight.studies._trunks import JUDGING, SEEDS, STRATEGIES, TRUNKS, training_of
+from foglight.studies._trunks import JUDGING, TRUNKS, cells_of, training_of
 
 KINDS = ("positional", "particle", "histories")
+BOUNDS = "bounds"
 _ALL = tuple(2**k for k in range(7, 18))
 MARKS = {True: _ALL[:-4], False: _ALL}  # steps, by quick
 
 
 def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    for game in TRUNKS:
-        found[f"{game}, bounds"] = {"game": game}
-        for run in range(seed, seed + SEEDS[quick]):
-            for kind in KINDS:
-                arguments = {"kind": kind, "seed": run, "strategies": STRATEGIES, "marks": MARKS[quick]}
-                found[f"{game}, {kind}, {run}"] = {"game": game} | arguments
-    return found
+    return cells_of(BOUNDS, KINDS, quick, seed, marks=MARKS[quick])
 
 
 def work(
     game: str,
-    kind: str = "",
+    kind: str,
     seed: int = 0,
     strategies: int = 0,
     marks: tuple[int, ...] = (),
     mass: bool = True,
 ) -> dict[str, Any]:
     trunk, judge = _judged(game)
-    if not kind:
+    if kind == BOUNDS:
         exact = solve_trunk(trunk, Oracle(100), 100)
         bounds = {"uniform": judge.exploitability({}, JUDGING), "oracle": judge.exploitability(exact, JUDGING)}
-        return {"game": game, "kind": "bounds"} | bounds
+        return {"game": game, "kind": kind} | bounds
     training, device = training_of(game, kind, strategies, seed, mass)
     from foglight.values.networks.evaluator import Network
 
@@ -74,7 +68,7 @@ def _judged(game: str) -> tuple[Trunk, TrunkJudge]:
 def table(results: Results) -> str:
     rows: list[list[Any]] = []
     for game in TRUNKS:
-        (bounds,) = chosen(results, game=game, kind="bounds")
+        (bounds,) = chosen(results, game=game, kind=BOUNDS)
         uniform = bounds["uniform"]
         rows.append([f"`{game}`", "none: uniform play", "", "", "", f"{uniform:.3f}", "100 %", ""])
         for kind in KINDS:
@@ -93,7 +87,7 @@ def table(results: Results) -> str:
 def draw(results: Results, path: Path) -> None:
     figure, parts = panels(4, 10, 7, columns=2)
     for top, bottom, game in zip(parts[:2], parts[2:], TRUNKS, strict=True):
-        (bounds,) = chosen(results, game=game, kind="bounds")
+        (bounds,) = chosen(results, game=game, kind=BOUNDS)
         for number, kind in enumerate(KINDS):
             runs = chosen(results, game=game, kind=kind)
             for axes, what in ((top, "exploitability"), (bottom, "loss")):
