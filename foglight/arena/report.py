@@ -91,7 +91,7 @@ def win_rate_bars(axes: Any, points: Mapping[str, tuple[float, float]], *, title
         errors = [[max(0.0, rate - low)], [max(0.0, high - rate)]]
         axes.errorbar(rate, place, xerr=errors, fmt="o", color="C0", capsize=3)
     axes.axvline(0.5, color="0.6", linewidth=0.8, zorder=0)
-    axes.set(xlim=(0, 1), ylim=(len(points) - 0.5, -0.5), xlabel=xlabel, title=title)
+    axes.set(xlim=(0, 1), ylim=(max(len(points), 1) - 0.5, -0.5), xlabel=xlabel, title=title)
     axes.set_yticks(range(len(points)), list(points))
     axes.xaxis.set_major_formatter(lambda rate, _: f"{rate:.0%}")
     axes.grid(False, axis="y")

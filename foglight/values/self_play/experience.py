@@ -10,8 +10,9 @@ A file of points has these arrays, for n public belief states with J information
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -49,30 +50,17 @@ class Plan:
 
 def joined(several: Sequence[Points]) -> Points:
     """Points one after the other, at least one."""
-    publics = begins(np.array([len(points.features.public) for points in several]))
-    states = begins(np.array([len(points.features.of) for points in several]))
+    publics = begins(np.array([len(points.features.public) for points in several])).tolist()
+    states = begins(np.array([len(points.features.of) for points in several])).tolist()
+    firsts = {"of": publics, "pairs": states, "publics": publics}  # these number what stands in other columns
 
-    def column(arrays: Sequence[np.ndarray], firsts: np.ndarray | None = None) -> np.ndarray:
-        if firsts is not None:
-            arrays = [array + first for array, first in zip(arrays, firsts, strict=True)]
-        return np.concatenate(arrays)
+    def column(name: str, parts: Sequence[Any]) -> np.ndarray:
+        shifts = firsts.get(name, [0] * len(parts))
+        return np.concatenate([getattr(part, name) + first for part, first in zip(parts, shifts, strict=True)])
 
-    parts = [points.features for points in several]
-    features = Features(
-        column([part.public for part in parts]),
-        column([part.private for part in parts]),
-        column([part.places for part in parts]),
-        column([part.of for part in parts], publics),
-        column([part.seats for part in parts]),
-        column([part.pairs for part in parts], states),
-        column([part.chance for part in parts]),
-    )
-    return Points(
-        features,
-        column([points.publics for points in several], publics),
-        column([points.ranges for points in several]),
-        column([points.targets for points in several]),
-    )
+    listed = [points.features for points in several]
+    features = Features(**{field.name: column(field.name, listed) for field in fields(Features)})
+    return Points(features, *(column(name, several) for name in ("publics", "ranges", "targets")))
 
 
 def write_points(path: Path, points: Points) -> None:
