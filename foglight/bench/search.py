@@ -19,13 +19,12 @@ from typing import Any
 import numpy as np
 
 from foglight.agents import Seat, agent_class, load_agent
-from foglight.bench.figures import Figure, load_peer
+from foglight.bench.figures import Figure, check_seconds, dealt, load_peer, race
 from foglight.bench.rollouts import CASES
-from foglight.bench.solve import race
 from foglight.names import BadInput, parse_spec
 from foglight.playouts import random_playouts
 from foglight.randomness import generator
-from foglight.rules import CHANCE, num_players
+from foglight.rules import num_players
 from foglight.search.belief import Belief
 from foglight.search.leaves import rollout
 from foglight.search.paths.information_set_search import search
@@ -47,11 +46,10 @@ TIMES, SHARE = 3.0, 0.6  # the bars
 
 def run(seconds: float = 0.5) -> Iterator[Figure]:
     """Measure every case, about `seconds` for each side and round."""
-    if not 0.01 <= seconds <= 600:
-        raise BadInput(f"seconds must be from 0.01 to 600, not {seconds}")
+    check_seconds(seconds)
     for game in DEALT:
         for observers in ("single", "multi"):
-            state = _dealt(game)
+            state = dealt(game)
             mine = _decisions(state, f"ismcts(iterations={SIMULATIONS},observers={observers})")
             ours, theirs = race([mine, _peer_decisions(state, CASES[game])], seconds)
             what = f"ismcts({observers}), {game}"
@@ -61,13 +59,6 @@ def run(seconds: float = 0.5) -> Iterator[Figure]:
         ours, plain = race([_searches(state), partial(_playouts, state)], seconds)
         what = f"epimc(depth={DEPTH}), {game}"
         yield Figure(what, ours * SIMULATIONS, "/s", "playouts", plain * SIMULATIONS, times=SHARE)
-
-
-def _dealt(game: str) -> State:
-    state, rng = new_state(game), random.Random(0)
-    while state.player == CHANCE:
-        state.play(rng.choice(state.actions()))
-    return state
 
 
 def _inside(game: str) -> State:

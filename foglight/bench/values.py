@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from foglight.bench.figures import Figure, Row
+from foglight.files import replacing
 from foglight.names import BadInput, unknown
 from foglight.solving.depth_limited.batched import BatchedRegrets, form_arrays
 from foglight.solving.depth_limited.subgame import Subgames
@@ -115,11 +116,8 @@ def export(path: Path, seed: int = 0, beliefs: int = BELIEFS) -> None:
     """Write the belief states of all games for `python -m foglight.bench.tensor_cfr`."""
     from foglight.bench.tensor_cfr import save_cases
 
-    try:
-        with path.open("wb") as file:
-            save_cases(file, [case(game, beliefs, seed) for game in TRUNKS])
-    except OSError as error:
-        raise BadInput(f"cannot write {path}: {error.strerror}") from None
+    with replacing(path) as part, part.open("wb") as file:
+        save_cases(file, [case(game, beliefs, seed) for game in TRUNKS])
 
 
 def belief_states(game: str, beliefs: int, seed: int) -> tuple[SequenceForm, list[np.ndarray]]:

@@ -143,6 +143,7 @@ def tournament(
     """Let every agent meet every other, and rate them."""
     from foglight.arena import report
     from foglight.arena.tournament import play_tournament, with_budget
+    from foglight.pictures import check_picture
 
     if time_ is not None and iterations is not None:
         raise BadInput("give --time or --iterations, not both")
@@ -151,7 +152,7 @@ def tournament(
     if anchor is not None and anchor not in players:
         raise BadInput(f"--anchor must be one of the agents, not {anchor!r}")
     if plot is not None:
-        report.check_picture(plot)
+        check_picture(plot)
     with _playing(store) as progress:
         result = play_tournament(game, players, games, seed, workers, store, progress, budget)
     if anchor is not None:

@@ -95,7 +95,7 @@ def belief(
     json_: Json = False,
 ) -> None:
     """Show what a seat can know, and what may be hidden from it, how likely."""
-    from foglight.cli._belief import draw, heat
+    from foglight.cli._belief import heat
 
     state = _position(game, moves, store, number, after)
     if not -1 <= seat < state.num_players:
@@ -104,9 +104,8 @@ def belief(
     filtered = fl.history_filter(state.game, state.observations(seat), seat, mover=mover)
     found = filtered.belief(seed=seed)
     if plot is not None:
-        draw(
-            found, plot, f"{state.game}: what seat {seat} may think" if seat >= 0 else f"{state.game}: the public view"
-        )
+        title = f"what seat {seat} may think" if seat >= 0 else "the public view"
+        found.draw(plot, f"{state.game}: {title}")
     if json_:
         typer.echo(json.dumps({**found.summary(), **_counts(filtered)}, indent=2))
         return

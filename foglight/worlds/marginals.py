@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from foglight.names import BadInput
+from foglight.pictures import draw_places
 from foglight.rules import contents, places
 
 
@@ -22,6 +24,10 @@ class Marginals:
     odds: list[dict[str, float]]  # one for each place, most likely first
     worlds: int
     exact: bool
+
+    def draw(self, path: Path | str, title: str = "") -> None:
+        """Write a picture: a map for each thing that may be somewhere, or a table if the places are no board."""
+        draw_places(self.places, self.columns, self.odds, Path(path), title)
 
     def summary(self) -> dict[str, Any]:
         return {
