@@ -135,7 +135,7 @@ def test_masses_and_pairs_are_those_of_the_public_states():
     assert known.chance.max() == 1.0
 
 
-@pytest.mark.parametrize("game", [("goofspiel(cards=4)", 4), ("leduc_poker", 5)], ids=str)
+@pytest.mark.parametrize("game", [("goofspiel(cards=4)", 4), ("leduc_poker", 5), ("liars_dice(dice=2,sides=2)", 5)])
 def test_a_layout_without_padding_is_the_list_of_its_public_states(game):
     trunk = Trunk(*game)
     layout = trunk_layout(trunk)
