@@ -14,8 +14,9 @@ from foglight.randomness import generator
 from foglight.worlds.deals import chains, ring_swap
 from foglight.worlds.deals.chains import Chain, r_hat, settle
 from foglight.worlds.deals.count import HIDDEN
+from foglight.worlds.deals.diagnostics import autocorrelation_time
 from foglight.worlds.deals.filter import DealFilter
-from foglight.worlds.deals.ring_swap import autocorrelation_time, matrices
+from foglight.worlds.deals.ring_swap import matrices
 
 # What RingSwap remembers --------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from foglight.policies import Biased
 from foglight.randomness import generator
 from foglight.rules import NOTHING, game, num_words
 from foglight.worlds import expansion
-from foglight.worlds.expansion import Expansion, chosen, place, systematic, table_of, thin
+from foglight.worlds.expansion import Expansion, chosen, place, table_of, thin
 
 pytestmark = pytest.mark.plain
 
@@ -51,18 +51,6 @@ def test_thinning_is_by_its_definition():
     assert thinned > 150
     kept, new, threshold = thin(np.zeros(10), 4, 0.5)
     assert len(kept) == 4 and new.tolist() == [2.5] * 4 and threshold == 2.5
-
-
-def test_systematic_draws_are_by_their_definition():
-    assert systematic(np.ones(5), 5, 0.3).tolist() == [0, 1, 2, 3, 4]
-    assert systematic(np.ones(5), 9, 0.3).tolist() == [0, 1, 2, 3, 4], "all of them once"
-    rng = np.random.default_rng(4)
-    for _ in range(50):
-        weights, n, offset = rng.random(6), int(rng.integers(1, 20)), float(rng.random())
-        shares = weights / weights.sum()
-        wanted = [int(np.argmax(np.cumsum(shares) > (i + offset) / n)) for i in range(n)]
-        assert systematic(weights, n, offset).tolist() == wanted
-    assert systematic(np.array([1.0, 0.0]), 3, 1.0).tolist() == [0, 0, 1], "rounding leaves the last"
 
 
 def test_equal_rows_have_one_place():

@@ -94,14 +94,6 @@ def thin(weights: np.ndarray, target: int, offset: float) -> tuple[np.ndarray, n
     return kept, np.maximum(weights[kept], threshold), float(threshold)
 
 
-def systematic(weights: np.ndarray, n: int, offset: float) -> np.ndarray:
-    """n places drawn in proportion to the weights, evenly spread; all of them once, if there are no more than n."""
-    if len(weights) <= n and weights.min() == weights.max():
-        return np.arange(len(weights))
-    sums = np.cumsum(weights)
-    return np.minimum(np.searchsorted(sums, (np.arange(n) + offset) * sums[-1] / n, "right"), len(weights) - 1)
-
-
 def chosen(rows: Any, which: np.ndarray) -> Any:
     """Some of the worlds."""
     return rows[which] if isinstance(rows, np.ndarray) else [rows[i] for i in which]

@@ -29,7 +29,7 @@ import numpy as np
 
 from foglight.compile import kernel
 from foglight.policies import weigh
-from foglight.randomness import below, unit
+from foglight.randomness import below, first_above, unit
 from foglight.rules import (
     CHANCE,
     NOTHING,
@@ -167,7 +167,7 @@ def _regrow(
             copy_world(game, trial[cut], kept[cut])
             trial_seen[cut] = seen[cut]
         if regrow and (level < 0 or (cut == 0 and not searching)):
-            root = min(np.searchsorted(sums, unit(random), side="right"), len(sums) - 1)
+            root = first_above(sums, unit(random), 0, len(sums))
             copy_world(game, here[0], roots[root])
             level = here_seen[0] = 0
         scoring, score, whole = not searching, cut, False  # Z of the old rest has to be known, too

@@ -24,7 +24,7 @@ import numpy as np
 from numpy import uint64
 
 from foglight.compile import jitable, kernel
-from foglight.randomness import below, fold, unit
+from foglight.randomness import below, fold, systematic, unit
 from foglight.rules import (
     CHANCE,
     TERMINAL,
@@ -117,18 +117,12 @@ def _move(tree, larger):
 
 
 @jitable
-def _draw_order(random, weights, order, n):
-    """Which world each of n iterations takes: each as often as its weight says, in random order."""
-    w, done = 0, weights[0]
-    wanted = unit(random) / n
-    for i in range(n):
-        while done <= wanted and w + 1 < len(weights):
-            w += 1
-            done += weights[w]
-        wanted += 1.0 / n
-        j = below(random, i + 1)  # shuffled while it is filled
-        order[i] = order[j]
-        order[j] = w
+def _draw_order(random, weights, order):
+    """Which world each iteration takes: each as often as its weight says, in random order."""
+    systematic(weights, unit(random), order)
+    for i in range(len(order)):
+        j = below(random, i + 1)
+        order[i], order[j] = order[j], order[i]
 
 
 @kernel
@@ -140,7 +134,7 @@ def simulate(game, leaf, rows, weights, seat, observers, exploration, random, n,
     actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
     payoffs = np.empty(seats)
     slots, movers = np.empty(_DEEPEST, np.int64), np.empty(_DEEPEST, np.int64)
-    _draw_order(random, weights, order, n)
+    _draw_order(random, weights, order)
     for i in range(n):
         now, depth, unnoticed = 0, 0, 0
         copy_world(game, room[now], rows[order[i]])

@@ -37,7 +37,7 @@ from numpy import uint64
 from foglight.compile import jitable, kernel
 from foglight.names import BadInput
 from foglight.policies import Uniform
-from foglight.randomness import fold, unit
+from foglight.randomness import fold, unit, weighted
 from foglight.rules import (
     CHANCE,
     NOTHING,
@@ -243,14 +243,14 @@ def walk(game, target, seat, root, explore, delta, random, last, full, memory, u
                     total += biased[k]
                 for k in range(n):
                     biased[k] = biased[k] / total if total > 0.0 else plain[k]
-                choice = _draw(random, biased if targeted else plain, n)
+                choice = weighted(random, biased if targeted else plain, n)
                 bias *= biased[choice] / plain[choice]
                 ahead = total > 0.0 and biased[choice] > 0.0
                 action = actions[choice]
             elif mover == CHANCE:
                 action = deal(game, room[now], random, actions, plain)
             else:
-                choice = _draw(random, plain, n)
+                choice = weighted(random, plain, n)
                 action = actions[choice]
             if slot >= 0 and code == root:
                 seen[choice, 0] += 1
@@ -310,16 +310,3 @@ def _match(memory, slot, n, sigma):
         total += sigma[k]
     for k in range(n):
         sigma[k] = sigma[k] / total if total > 0.0 else 1.0 / n
-
-
-@jitable
-def _draw(random, weights, n):
-    """A number below n, in proportion to its weight; these add up to 1, and none of 0 is drawn."""
-    remaining, drawn = unit(random), 0
-    for k in range(n):
-        if weights[k] > 0.0:
-            drawn = k
-            remaining -= weights[k]
-            if remaining < 0.0:
-                break
-    return drawn
