@@ -15,7 +15,7 @@ from foglight.randomness import below, fold, generator, unit
 from foglight.rules import deal, key, legal, max_legal, new_worlds, num_players, player, step, transition
 from foglight.search.leaves import evaluate, minimax, rollout
 from foglight.search.paths import information_set_search
-from foglight.search.paths.information_set_search import _choose, _number, _settle, search
+from foglight.search.paths.information_set_search import _choose, _settle, search
 from foglight.search.paths.open_worlds import try_every_action
 from foglight.search.paths.sampling import Paths, advance, first_of, new_paths, sample
 from foglight.search.paths.steered import _find, _promising, new_states, walk
@@ -587,17 +587,3 @@ def test_of_equal_means_the_first_is_chosen():
     assert _choose(sums, taken, 1, 4, 0) == 2  # 0.5, 2 and 2.25
     assert _choose(sums, taken, 4, 1, 0) == -1
     assert _choose(sums, taken, 1, 1, 1) == 0  # below 0, and yet the best
-
-
-def test_numbers_are_given_as_codes_come():
-    rng = random.Random(1)
-    for size in (2, 8, 64):
-        table, codes, known = np.zeros(size, np.int32), np.empty(size // 2, np.uint64), []
-        few = [rng.randrange(1 << 64) & ~(size - 1) | (size - 1) for _ in range(size // 4)]  # all want the last slot
-        for code in rng.choices([0, *few], k=100):
-            found = _number(table, codes, np.uint64(code), len(known))
-            if code not in known:
-                known.append(code)
-            assert found == known.index(code)
-        assert codes[: len(known)].tolist() == known
-        assert len(known) > size // 4 - 1

@@ -15,13 +15,13 @@ from foglight.rules import TERMINAL, step
 from foglight.search.sets import bound_cache
 from foglight.search.sets.bound_cache import LOWER, NONE, SAME, UPPER, ask, tell
 from foglight.search.sets.search import SetSearch
-from foglight.search.sets.sketches import add, count_sketch, frequency, jaccard, median, overlap, row_hash, signature
+from foglight.search.sets.sketches import add, count_sketch, frequency, jaccard, median, member_of, overlap, signature
 from foglight.state import new_state
 
 
 def members(*numbers):
     """Different hashes for different numbers."""
-    return np.array([row_hash(np.array([n], np.uint64), 1) for n in numbers], np.uint64)
+    return np.array([member_of(np.array([n], np.uint64), 1) for n in numbers], np.uint64)
 
 
 def pair(rng, first, second, both):
@@ -62,12 +62,12 @@ def test_a_row_is_hashed_word_by_word():
     for row in rows:
         for width in (1, 2, 3):
             wanted = by_definition(row[:width].tolist())
-            assert int(row_hash(row, width)) == wanted == int(_hashed(row, width))
+            assert int(member_of(row, width)) == wanted == int(_hashed(row, width))
 
 
 @kernel
 def _hashed(row, width):
-    return row_hash(row, width)
+    return member_of(row, width)
 
 
 def test_empty_sets_are_alike_and_nothing_is_shared_beyond_the_smaller_set():

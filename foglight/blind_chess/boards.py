@@ -40,7 +40,8 @@ from foglight.chess.moves import CASTLE_LEFT, meaning_seen, move_between, write_
 from foglight.compile import jitable, kernel
 from foglight.names import BadInput
 from foglight.randomness import generator, unit
-from foglight.worlds.expansion import place, table_of, thin
+from foglight.tables import place, table_of
+from foglight.worlds.expansion import thin
 from foglight.worlds.regeneration import BeliefLost
 
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy import int64, uint64
 
-from foglight.compile import compiled_twin, jitable, kernel
+from foglight.compile import jitable, kernel
 from foglight.policies import weigh
 from foglight.randomness import unit
 from foglight.rules import (
@@ -39,6 +38,7 @@ from foglight.rules import (
     record,
     step,
 )
+from foglight.tables import place, table_of
 
 _FIRST_ROOM = 256  # worlds; room doubles when it runs out
 _TODO = 0.0  # pending weight from here on has yet to be passed on to those that follow unnoticed
@@ -150,14 +150,6 @@ def _rescaled(pending: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarr
     return np.where(pending >= _TODO, pending * scale, pending)
 
 
-def table_of(rows: np.ndarray, n: int, width: int) -> np.ndarray:
-    """Open addressing: in each slot the upper half of a row's hash, and its place plus one."""
-    table = np.zeros(1 << (2 * len(rows) - 1).bit_length(), np.uint64)
-    if n:
-        _index(rows, n, width, table)
-    return table
-
-
 @jitable
 def _note(game, before, action, after):
     """Take what everybody observes into the keys, which `step` leaves as they were."""
@@ -165,52 +157,6 @@ def _note(game, before, action, after):
         shown = observe(game, before, action, after, viewer)
         if shown != NOTHING:
             record(game, after, viewer, shown)
-
-
-@kernel
-def _index(rows, n, width, table):
-    for i in range(n):
-        place(rows[i], width, rows, i, table)
-
-
-@jitable
-def place(row, width, rows, n, table):
-    """Where an equal row is among the first n, or n, which is then noted as its place."""
-    mask = len(table) - 1
-    code = uint64(_row_hash(row, width))
-    tag = code & uint64(0xFFFFFFFF00000000)
-    slot = int64(code & uint64(mask))
-    while table[slot] != uint64(0):
-        if table[slot] & uint64(0xFFFFFFFF00000000) == tag:
-            i = int64(table[slot] & uint64(0xFFFFFFFF)) - 1
-            same = True
-            for k in range(width):
-                same = same and rows[i, k] == row[k]
-            if same:
-                return i
-        slot = (slot + 1) & mask
-    table[slot] = tag | uint64(n + 1)
-    return n
-
-
-_ODD = 0x9E3779B97F4A7C15
-
-
-def _row_hash(row, width):
-    code = 0
-    for i in range(width):
-        code = ((code ^ int(row[i])) * _ODD) & 0xFFFFFFFFFFFFFFFF
-        code ^= code >> 32
-    return code
-
-
-@compiled_twin(_row_hash)
-def _compiled_row_hash(row, width):
-    code = uint64(0)
-    for i in range(width):
-        code = (code ^ row[i]) * uint64(_ODD)
-        code ^= code >> uint64(32)
-    return code
 
 
 @kernel

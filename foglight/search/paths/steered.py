@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy import int64, uint64
+from numpy import uint64
 
 from foglight.compile import jitable, kernel
 from foglight.randomness import below, systematic, unit
@@ -34,6 +34,7 @@ from foglight.rules import (
 )
 from foglight.search.leaves import evaluate
 from foglight.search.paths.sampling import advance
+from foglight.tables import find, slots_for
 
 _SQUARES = 4096  # square roots that are remembered
 _LEVELS = 16
@@ -58,7 +59,7 @@ class States(NamedTuple):
 
 def new_states(most: int, actions: int) -> States:
     """Room for so many states with so many actions on average; what comes after that is left to chance."""
-    size = 1 << (2 * most - 1).bit_length()
+    size = slots_for(most)
     n = np.arange(1, _SQUARES + 1)
     return States(
         np.zeros(size, np.uint64),
@@ -97,11 +98,9 @@ def halve(
 @jitable
 def _find(states, code, m):
     """The place of a state, made if there is room; -1 if there is not."""
-    mask = len(states.keys) - 1
-    slot = int64(code & uint64(mask))
-    while states.keys[slot] != uint64(0) and states.keys[slot] != code:
-        slot = (slot + 1) & mask
-    if states.keys[slot] == uint64(0):
+    slot = find(states.keys, code)
+    if slot < 0:
+        slot = -1 - slot
         if states.tally[1] + m > len(states.counts) or 2 * states.tally[0] >= len(states.keys):
             states.tally[2] += 1
             return -1

@@ -14,7 +14,7 @@ from numpy import int64, uint64
 
 from foglight.compile import jitable, kernel
 from foglight.rules import legal
-from foglight.search.sets.bound_cache import FOUND_SAME, NONE, NOWHERE, SAME, UPPER, find, identity_of, keep, look
+from foglight.search.sets.bound_cache import FOUND_SAME, NONE, SAME, UPPER, identity_of, keep, look
 from foglight.search.sets.expansion import (
     ACTIONS,
     ARRIVED,
@@ -51,7 +51,8 @@ from foglight.search.sets.expansion import (
     gather,
     swap,
 )
-from foglight.search.sets.sketches import row_hash
+from foglight.search.sets.sketches import member_of
+from foglight.tables import ABSENT, number_of
 
 ALPHA, BETA, BEST, LOW = range(4)  # columns of a frame's bounds
 _ENTER, _ACT, _CLASSES, _RETURN = range(4)  # phases
@@ -64,7 +65,7 @@ def start(stack, rows, actions, turns, alpha):
     for i in range(n):
         for k in range(words):
             stack.rows[i, k] = rows[i, k]
-        stack.hashes[i] = row_hash(rows[i], words)
+        stack.hashes[i] = member_of(rows[i], words)
     frame, bounds = stack.frames[0], stack.bounds[0]
     frame[BEGIN], frame[END], frame[BASE], frame[TURNS] = 0, n, n, turns
     frame[ACTIONS], frame[NEXT], frame[BEST_ACTION], frame[CLASS] = len(actions), 0, 0, 0
@@ -210,8 +211,8 @@ def _known(stack, cache, level, alpha, beta):
     elif found == UPPER and size <= min(MOST_PARTS, len(cache.fresh)):
         n, places = 0, stack.chosen[level]
         for i in range(size):
-            at = find(stack.hashes, frame[BEGIN], cache.signatures[slot, i], table, mark)
-            if at != NOWHERE:
+            at = number_of(table, mark, stack.hashes[frame[BEGIN] :], cache.signatures[slot, i])
+            if at != ABSENT:
                 places[n] = at
                 n += 1
         frame[PART] = gather(stack, frame[BEGIN], 0, places, n)

@@ -39,7 +39,7 @@ from foglight.rules import (
     transition,
 )
 from foglight.search.leaves import evaluate
-from foglight.search.tables import find
+from foglight.tables import find, grown, slots_for
 
 SINGLE, MULTI = range(2)
 _DEEPEST = 1024  # actions of one descent that are remembered; a leaf evaluation stands for the rest
@@ -61,7 +61,7 @@ class Growth:
 
     def __init__(self, game: Any, seat: int, observers: int, exploration: float, nodes: int) -> None:
         self.game, self.seat, self.observers, self.exploration, self.nodes = game, seat, observers, exploration, nodes
-        self.tree = _new_tree(2 * min(_FIRST_ROOM, nodes))
+        self.tree = _new_tree(max(8, slots_for(min(_FIRST_ROOM, nodes))))
         self.used = np.zeros(1, np.int64)
         self.ranges = np.empty((num_players(game), 2))  # the least and the most that each seat has got
         self.ranges[:, 0], self.ranges[:, 1] = np.inf, -np.inf
@@ -91,29 +91,21 @@ class Growth:
         while slots < 2 * wanted:
             slots *= 2
         if slots > len(self.tree.keys):
-            larger = _new_tree(slots)
-            _move(self.tree, larger)
+            keys, before, after = grown(self.tree.keys, slots)
+            larger = _new_tree(slots)._replace(keys=keys)
+            for old, new in zip(self.tree[1:], larger[1:], strict=True):
+                new[after] = old[before]
             self.tree = larger
 
 
 def _new_tree(slots: int) -> Tree:
-    slots = 1 << max(4, int(slots) - 1).bit_length()
     return Tree(np.zeros(slots, np.uint64), np.zeros(slots, np.int32), np.zeros(slots, np.int32), np.zeros(slots))
 
 
 @jitable
 def find_action(tree, node, action):
     """The slot of an action at a node, or -1 minus the slot where it would go."""
-    return find(tree, uint64(node) ^ uint64(action))
-
-
-@kernel
-def _move(tree, larger):
-    for i in range(len(tree.keys)):
-        if tree.keys[i] != uint64(0):
-            slot = -1 - find(larger, tree.keys[i])
-            larger.keys[slot], larger.visits[slot] = tree.keys[i], tree.visits[i]
-            larger.available[slot], larger.sums[slot] = tree.available[i], tree.sums[i]
+    return find(tree.keys, uint64(node) ^ uint64(action))
 
 
 @jitable
