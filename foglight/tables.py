@@ -4,22 +4,29 @@ Three kinds, by what a slot holds:
 
     keys     a 64-bit key, 0 where the slot is free; what belongs to the key lies in other arrays, at the same slot
     numbers  the number of a key among those met so far, in their order, beside a mark; another mark empties the table
-    rows     the number of a row of words, plus one, beside half of the row's hash; rows are compared in full
+    rows     the number of a row of words, plus one, beside half of the row's hash; rows are compared in full.
+             Interpreted code has a dictionary instead
 """
+
+from typing import Any
 
 import numpy as np
 from numpy import int64, uint64
 
 from foglight.compile import compiled_twin, jitable, kernel
+from foglight.randomness import mix
 
-ABSENT = -1
 _ODD = 0x9E3779B97F4A7C15
 _UPPER, _LOWER = 0xFFFFFFFF00000000, 0xFFFFFFFF
 
 
-@jitable
 def slots_for(n):
     """The slots of a table that n entries fill by half at most."""
+    return 1 << max(0, 2 * n - 1).bit_length()
+
+
+@compiled_twin(slots_for)
+def _slots_for(n):
     slots = 1
     while slots < 2 * n:
         slots *= 2
@@ -60,42 +67,43 @@ def _enter(keys, table, slots):
 
 
 @jitable
-def _slot(table, mark, keys, key):
-    """The slot of a key's number, or the free slot where it would go."""
+def number_of(table, mark, keys, key):
+    """The number of a key, or -1 minus the free slot where it would go."""
     mask = uint64(len(table) - 1)
     slot = key & mask
-    while table[slot] >> 32 == mark and keys[table[slot] & _LOWER] != key:
+    while table[slot] >> 32 == mark:
+        number = table[slot] & _LOWER
+        if keys[number] == key:
+            return number
         slot = (slot + uint64(1)) & mask
-    return slot
-
-
-@jitable
-def number_of(table, mark, keys, key):
-    """The number of a key, or ABSENT."""
-    slot = _slot(table, mark, keys, key)
-    return table[slot] & _LOWER if table[slot] >> 32 == mark else ABSENT
+    return -1 - int64(slot)
 
 
 @jitable
 def numbered(table, mark, keys, key, n):
     """The number of a key among the n that have one; a new key gets n, and is written to `keys`."""
-    slot = _slot(table, mark, keys, key)
-    if table[slot] >> 32 != mark:
-        table[slot] = mark << 32 | n
-        keys[n] = key
-    return table[slot] & _LOWER
+    mask = uint64(len(table) - 1)  # not by `number_of`: helpers within helpers make set search slower
+    slot = key & mask
+    while table[slot] >> 32 == mark:
+        number = table[slot] & _LOWER
+        if keys[number] == key:
+            return number
+        slot = (slot + uint64(1)) & mask
+    table[slot] = mark << 32 | n
+    keys[n] = key
+    return n
 
 
 # Rows -----------------------------------------------------------------------------------------------------------
 
 
 def row_hash(row, width):
-    """A quick hash of the first `width` words of a row: good for slots, while its lowest bits need mixing elsewhere."""
+    """A hash of the first `width` words of a row."""
     code = 0
     for i in range(width):
         code = ((code ^ int(row[i])) * _ODD) & 0xFFFFFFFFFFFFFFFF
         code ^= code >> 32
-    return code
+    return mix(code)
 
 
 @compiled_twin(row_hash)
@@ -104,15 +112,24 @@ def _row_hash(row, width):
     for i in range(width):
         code = (code ^ row[i]) * uint64(_ODD)
         code ^= code >> uint64(32)
-    return code
+    return mix(code)
 
 
-def table_of(rows: np.ndarray, n: int, width: int) -> np.ndarray:
-    """A table with room for all rows that holds the first n; `width` words tell rows apart."""
+def table_of(rows: Any, n: int, width: int, compiled: bool) -> Any:
+    """A table with room for all rows that holds the first n; `width` words tell rows apart.
+
+    For interpreted code it is a dictionary, and rows may be boxed worlds, which are known by their `tobytes`.
+    """
+    if not compiled:
+        return {_name(rows[i], width): i for i in range(n)}
     table = np.zeros(slots_for(len(rows)), np.uint64)
     if n:
         _index(rows, n, width, table)
     return table
+
+
+def _name(row: Any, width: int) -> bytes:
+    return bytes((row[:width] if isinstance(row, np.ndarray) else row).tobytes())
 
 
 @kernel
@@ -121,9 +138,13 @@ def _index(rows, n, width, table):
         place(rows[i], width, rows, i, table)
 
 
-@jitable
 def place(row, width, rows, n, table):
     """Where an equal row is among the first n; else n, which is then entered as the row's place."""
+    return table.setdefault(_name(row, width), n)
+
+
+@compiled_twin(place)
+def _place(row, width, rows, n, table):
     mask = len(table) - 1
     code = uint64(row_hash(row, width))
     tag = code & uint64(_UPPER)

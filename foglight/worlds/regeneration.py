@@ -43,7 +43,7 @@ from foglight.rules import (
     player,
     transition,
 )
-from foglight.worlds.expansion import Expansion
+from foglight.worlds.expansion import Expansion, list_choices
 
 _SAMPLE = 1024  # worlds looked for, if the cap allows
 _CHAINS = 4  # each from a search of its own
@@ -182,9 +182,7 @@ def _regrow(
             whole = not scoring and explained == len(observations) and (not at_turn or mover == viewer)
             if whole or at == longest or mover == TERMINAL:
                 break
-            n = chance(game, world, actions, odds) if mover == CHANCE else legal(game, world, actions)
-            if policy is not None and mover >= 0 and mover != viewer:
-                weigh(policy, game, world, mover, actions, n, odds)
+            n = list_choices(game, policy, world, mover, viewer, actions, odds)
             tried += n
             total = 0.0
             for j in range(n):

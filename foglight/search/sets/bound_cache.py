@@ -41,7 +41,7 @@ from foglight.bits import bit, count
 from foglight.compile import jitable, kernel
 from foglight.names import BadInput
 from foglight.search.sets.sketches import CountSketch, bottom, count_once, count_sketch, estimate, shared, similarity
-from foglight.tables import ABSENT, number_of, numbered, slots_for
+from foglight.tables import number_of, numbered, slots_for
 
 NONE, SAME, LOWER, UPPER = 0, 1, 2, 3  # what a look has found
 _ROUNDING = 1e-9
@@ -123,7 +123,7 @@ def look(cache, table, mark, turns, hashes, begin, end, identity, alpha, beta):
     if UPPER, the set's members have their places for numbers.
     """
     cache.tally[LOOKED] += 1
-    n, k, room = end - begin, len(cache.fresh), len(cache.identities) // len(cache.held)
+    members, n, k, room = hashes[begin:end], end - begin, len(cache.fresh), len(cache.identities) // len(cache.held)
     slot = cache.places[identity & uint64(len(cache.places) - 1)]
     if cache.identities[slot] == identity and cache.sizes[slot] == n and slot // room == turns:
         low, high = cache.bounds[slot, 0], cache.bounds[slot, 1]
@@ -146,11 +146,11 @@ def look(cache, table, mark, turns, hashes, begin, end, identity, alpha, beta):
         if held == -1:
             held = 0 if certain else bottom(hashes, begin, end, cache.fresh)
             for i in range(n):
-                numbered(table, mark, hashes[begin:], hashes[begin + i], i)
+                numbered(table, mark, members, members[i], i)
         both = 0.0
         if size <= k:
             for i in range(size):
-                both += number_of(table, mark, hashes[begin:], cache.signatures[slot, i]) != ABSENT
+                both += number_of(table, mark, members, cache.signatures[slot, i]) >= 0
         else:
             alike, _ = similarity(cache.fresh, held, n, cache.signatures[slot], k, size, k)
             alike = max(0.0, alike - cache.odds[1] * np.sqrt(alike * (1.0 - alike) / k))

@@ -31,8 +31,7 @@ from foglight.rules import (
     step,
 )
 from foglight.search.leaves import evaluate
-from foglight.search.sets.sketches import member_of
-from foglight.tables import numbered
+from foglight.tables import numbered, row_hash
 
 DONE, GROW, ASK, CHECK, PAUSE, REFUSE = range(6)  # why a kernel has come back
 NODES, LEAVES, MADE, LEVEL, PHASE, ARRIVED, ASKED, FOUND, STAMP, WORST = range(10)  # places of the tally
@@ -179,7 +178,7 @@ def expand(game, leaf, stack, seat, frame, most, action, alpha, ask):
                             return DONE, low
                     continue
                 tally[MADE] += 1
-                key = member_of(after, words)
+                key = uint64(row_hash(after, words))
                 if mover == seat:
                     if base + arrived == room:
                         return GROW, low

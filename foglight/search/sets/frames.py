@@ -51,8 +51,7 @@ from foglight.search.sets.expansion import (
     gather,
     swap,
 )
-from foglight.search.sets.sketches import member_of
-from foglight.tables import ABSENT, number_of
+from foglight.tables import number_of, row_hash
 
 ALPHA, BETA, BEST, LOW = range(4)  # columns of a frame's bounds
 _ENTER, _ACT, _CLASSES, _RETURN = range(4)  # phases
@@ -65,7 +64,7 @@ def start(stack, rows, actions, turns, alpha):
     for i in range(n):
         for k in range(words):
             stack.rows[i, k] = rows[i, k]
-        stack.hashes[i] = member_of(rows[i], words)
+        stack.hashes[i] = row_hash(rows[i], words)
     frame, bounds = stack.frames[0], stack.bounds[0]
     frame[BEGIN], frame[END], frame[BASE], frame[TURNS] = 0, n, n, turns
     frame[ACTIONS], frame[NEXT], frame[BEST_ACTION], frame[CLASS] = len(actions), 0, 0, 0
@@ -209,10 +208,10 @@ def _known(stack, cache, level, alpha, beta):
     if found == SAME:
         frame[PART] = size
     elif found == UPPER and size <= min(MOST_PARTS, len(cache.fresh)):
-        n, places = 0, stack.chosen[level]
+        n, places, members = 0, stack.chosen[level], stack.hashes[frame[BEGIN] :]
         for i in range(size):
-            at = number_of(table, mark, stack.hashes[frame[BEGIN] :], cache.signatures[slot, i])
-            if at != ABSENT:
+            at = number_of(table, mark, members, cache.signatures[slot, i])
+            if at >= 0:
                 places[n] = at
                 n += 1
         frame[PART] = gather(stack, frame[BEGIN], 0, places, n)

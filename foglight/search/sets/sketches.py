@@ -20,15 +20,8 @@ from numpy import int64, uint64
 
 from foglight.compile import jitable, kernel
 from foglight.randomness import mix
-from foglight.tables import row_hash
 
 COUNTER_ROWS = 5
-
-
-@jitable
-def member_of(row, width):
-    """The member that stands for a world: a hash of its first `width` words, of which every bit is as good."""
-    return uint64(mix(row_hash(row, width)))
 
 
 # Signatures -----------------------------------------------------------------------------------------------------
