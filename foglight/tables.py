@@ -82,16 +82,12 @@ def number_of(table, mark, keys, key):
 @jitable
 def numbered(table, mark, keys, key, n):
     """The number of a key among the n that have one; a new key gets n, and is written to `keys`."""
-    mask = uint64(len(table) - 1)  # not by `number_of`: helpers within helpers make set search slower
-    slot = key & mask
-    while table[slot] >> 32 == mark:
-        number = table[slot] & _LOWER
-        if keys[number] == key:
-            return number
-        slot = (slot + uint64(1)) & mask
-    table[slot] = mark << 32 | n
-    keys[n] = key
-    return n
+    number = number_of(table, mark, keys, key)
+    if number < 0:
+        table[-1 - number] = mark << 32 | n
+        keys[n] = key
+        number = n
+    return number
 
 
 # Rows -----------------------------------------------------------------------------------------------------------

@@ -122,7 +122,7 @@ def test_a_stack_grows_in_room_and_depth_and_keeps_what_it_holds():
     kept = (
         "rows",
         "hashes",
-        "pairs",
+        "codes",
         "origins",
         "classes",
         "history",

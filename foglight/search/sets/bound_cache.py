@@ -41,9 +41,9 @@ from foglight.bits import bit, count
 from foglight.compile import jitable, kernel
 from foglight.names import BadInput
 from foglight.search.sets.sketches import CountSketch, bottom, count_once, count_sketch, estimate, shared, similarity
-from foglight.tables import number_of, numbered, slots_for
 
 NONE, SAME, LOWER, UPPER = 0, 1, 2, 3  # what a look has found
+NOWHERE = -1
 _ROUNDING = 1e-9
 _FEW = 32  # entries among which one is chosen to give way
 LOOKED, FOUND_SAME, FOUND_LOWER, FOUND_UPPER, STORED, DROPPED, COMPARED = range(7)  # places of the tally
@@ -119,11 +119,11 @@ def _halve(cache):
 def look(cache, table, mark, turns, hashes, begin, end, identity, alpha, beta):
     """What is known of the set of `hashes[begin:end]`: a bound that ends its search, and the slot that it is from.
 
-    SAME, LOWER or UPPER; or NONE. `table` is room to number members in (`foglight/tables.py`), with a mark of its own:
-    if UPPER, the set's members have their places for numbers.
+    SAME, LOWER or UPPER; or NONE. `table` is room for open addressing, which no other set has marked so: if UPPER, the
+    set is in it.
     """
     cache.tally[LOOKED] += 1
-    members, n, k, room = hashes[begin:end], end - begin, len(cache.fresh), len(cache.identities) // len(cache.held)
+    n, k, room = end - begin, len(cache.fresh), len(cache.identities) // len(cache.held)
     slot = cache.places[identity & uint64(len(cache.places) - 1)]
     if cache.identities[slot] == identity and cache.sizes[slot] == n and slot // room == turns:
         low, high = cache.bounds[slot, 0], cache.bounds[slot, 1]
@@ -145,12 +145,11 @@ def look(cache, table, mark, turns, hashes, begin, end, identity, alpha, beta):
         cache.tally[COMPARED] += 1
         if held == -1:
             held = 0 if certain else bottom(hashes, begin, end, cache.fresh)
-            for i in range(n):
-                numbered(table, mark, members, members[i], i)
+            _enter(hashes, begin, end, table, mark)
         both = 0.0
         if size <= k:
             for i in range(size):
-                both += number_of(table, mark, members, cache.signatures[slot, i]) >= 0
+                both += find(hashes, begin, cache.signatures[slot, i], table, mark) != NOWHERE
         else:
             alike, _ = similarity(cache.fresh, held, n, cache.signatures[slot], k, size, k)
             alike = max(0.0, alike - cache.odds[1] * np.sqrt(alike * (1.0 - alike) / k))
@@ -166,6 +165,30 @@ def look(cache, table, mark, turns, hashes, begin, end, identity, alpha, beta):
             cache.odds[2] += max(0.0, 1.0 - both / size)
             return UPPER, high, slot
     return NONE, 0.0, -1
+
+
+@jitable
+def _enter(hashes, begin, end, table, mark):
+    """Note the place of each member in a table of its own mark."""
+    mask = uint64(len(table) - 1)
+    for i in range(begin, end):
+        slot = hashes[i] & mask
+        while table[slot] >> 32 == mark:
+            slot = (slot + uint64(1)) & mask
+        table[slot] = mark << 32 | (i - begin)
+
+
+@jitable
+def find(hashes, begin, member, table, mark):
+    """The place of a member of the set that `_enter` has noted, or NOWHERE."""
+    mask = uint64(len(table) - 1)
+    slot = member & mask
+    while table[slot] >> 32 == mark:
+        i = table[slot] & 0xFFFFFFFF
+        if hashes[begin + i] == member:
+            return i
+        slot = (slot + uint64(1)) & mask
+    return NOWHERE
 
 
 @jitable
@@ -230,7 +253,7 @@ def _least_useful(cache, turns, room):
 
 def ask(cache: BoundCache, turns: int, hashes: np.ndarray, alpha: float, beta: float) -> tuple[int, float]:
     """What `look` finds of a set of hashes."""
-    table = np.zeros(slots_for(len(hashes) + 1), np.int64)
+    table = np.zeros(1 << (2 * len(hashes)).bit_length(), np.int64)
     found, bound, _ = _ask(cache, table, turns, hashes, alpha, beta)
     return int(found), float(bound)
 

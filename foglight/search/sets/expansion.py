@@ -31,7 +31,7 @@ from foglight.rules import (
     step,
 )
 from foglight.search.leaves import evaluate
-from foglight.tables import numbered, row_hash
+from foglight.tables import row_hash
 
 DONE, GROW, ASK, CHECK, PAUSE, REFUSE = range(6)  # why a kernel has come back
 NODES, LEAVES, MADE, LEVEL, PHASE, ARRIVED, ASKED, FOUND, STAMP, WORST = range(10)  # places of the tally
@@ -50,13 +50,13 @@ class Stack(NamedTuple):
 
     rows: np.ndarray  # uint64[room, words]
     hashes: np.ndarray  # uint64[room]
-    pairs: np.ndarray  # uint64[room]: the hash, xor that of what the seat has observed since its last decision
+    codes: np.ndarray  # uint64[room]: what the seat has observed since its last decision
     origins: np.ndarray  # int64[room]: the place, in the set before, of the world from which it came
     layers: np.ndarray  # uint64[2, room, words]: worlds in which the other seat moves, now and next
-    layer_pairs: np.ndarray  # uint64[room]: of the next layer
+    layer_hashes: np.ndarray  # uint64[room]
     layer_codes: np.ndarray  # uint64[2, room]
     layer_origins: np.ndarray  # int64[2, room]
-    tables: np.ndarray  # int64[2, 2 * room]: numbers of worlds, marked with the set that they are in
+    tables: np.ndarray  # int64[2, 2 * room]: open addressing; the place of a row, marked with the set that it is in
     frames: np.ndarray  # int64[depth, 14]: a set, and where its search stands
     bounds: np.ndarray  # float64[depth, 4]: alpha, beta, the best action so far, the worst class of this one so far
     actions: np.ndarray  # int64[depth, max_legal]
@@ -105,7 +105,7 @@ def grown(game: Any, stack: Stack) -> Stack:
     """The same with twice the room."""
     larger = new_stack(game, 2 * len(stack.rows))
     depth = 2 * len(stack.frames)
-    for name in ("rows", "hashes", "pairs", "origins", "classes", "history", "tally"):
+    for name in ("rows", "hashes", "codes", "origins", "classes", "history", "tally"):
         getattr(larger, name)[: len(getattr(stack, name))] = getattr(stack, name)
     parts = {name: np.resize(getattr(stack, name), (depth, getattr(stack, name).shape[1])) for name in _BY_DEPTH}
     return larger._replace(**parts)
@@ -124,7 +124,7 @@ def expand(game, leaf, stack, seat, frame, most, action, alpha, ask):
     """
     begin, base, turns = frame[BEGIN], frame[BASE], frame[TURNS]
     words, room, tally = stack.rows.shape[1], len(stack.rows), stack.tally
-    pairs = stack.pairs[base:]
+    hashes, codes = stack.hashes[base:], stack.codes[base:]
     arrived, asked, at_once, low = 0, 0, 0, np.inf
     tally[STAMP] += 1
     tally[ARRIVED] = tally[ASKED] = tally[FOUND] = 0
@@ -184,19 +184,27 @@ def expand(game, leaf, stack, seat, frame, most, action, alpha, ask):
                         return GROW, low
                     if not first:
                         new_code ^= _LATER
-                    if numbered(stack.tables[0], mark, pairs, key ^ new_code, arrived) == arrived:
+                    if _is_new(key, new_code, hashes, codes, arrived, stack.tables[0], mark):
                         for k in range(words):
                             stack.rows[base + arrived, k] = after[k]
-                        stack.hashes[base + arrived], stack.origins[base + arrived] = key, origin
+                        hashes[arrived], codes[arrived], stack.origins[base + arrived] = key, new_code, origin
                         arrived += 1
                 else:
                     if following == room:
                         return GROW, low
-                    pair = key ^ new_code
-                    if numbered(stack.tables[1], tally[STAMP], stack.layer_pairs, pair, following) == following:
+                    if _is_new(
+                        key,
+                        new_code,
+                        stack.layer_hashes,
+                        stack.layer_codes[there],
+                        following,
+                        stack.tables[1],
+                        tally[STAMP],
+                    ):
                         for k in range(words):
                             stack.layers[there, following, k] = after[k]
-                        stack.layer_codes[there, following], stack.layer_origins[there, following] = new_code, origin
+                        stack.layer_hashes[following], stack.layer_codes[there, following] = key, new_code
+                        stack.layer_origins[there, following] = origin
                         following += 1
         if first:
             at_once = arrived
@@ -244,20 +252,44 @@ def _same(row, other, words):
 
 
 @jitable
+def _is_new(key, code, hashes, codes, n, table, mark):
+    """Whether no equal world of the same class is among the first n; if so, n is noted as its place."""
+    mask = uint64(len(table) - 1)
+    slot = (key ^ code) & mask
+    while table[slot] >> 32 == mark:
+        i = table[slot] & 0xFFFFFFFF
+        if hashes[i] == key and codes[i] == code:
+            return False
+        slot = (slot + uint64(1)) & mask
+    table[slot] = mark << 32 | n
+    return True
+
+
+@jitable
 def _group(stack, frame, n, at_once):
     """Bring the worlds of each class together, classes in the order of their first worlds; False if there is no room.
 
     The first `at_once` worlds came without a turn of the other seat.
     """
     base, begin, tally, which = frame[BASE], frame[CLASS], stack.tally, stack.layer_origins[0]
+    table, mask = stack.tables[1], uint64(stack.tables.shape[1] - 1)
     found = 0
     tally[STAMP] += 1
     for i in range(n):
-        code = stack.hashes[base + i] ^ stack.pairs[base + i]
-        number = numbered(stack.tables[1], tally[STAMP], stack.layer_codes[0], code, found)
-        if number == found:
+        code = stack.codes[base + i]
+        slot = code & mask
+        number = -1
+        while table[slot] >> 32 == tally[STAMP]:
+            other = table[slot] & 0xFFFFFFFF
+            if stack.codes[base + stack.classes[begin + other, 0]] == code:
+                number = other
+                break
+            slot = (slot + uint64(1)) & mask
+        if number == -1:
             if begin + found == len(stack.classes):
                 return False
+            number = found
+            table[slot] = tally[STAMP] << 32 | found
             stack.classes[begin + found, 0], stack.classes[begin + found, 1] = i, 0  # first world, how many
             stack.classes[begin + found, 2] = frame[TURNS] if i < at_once else frame[TURNS] - 2
             found += 1
@@ -273,13 +305,13 @@ def _group(stack, frame, n, at_once):
         stack.classes[number, 0] = stack.classes[number, 1] = base + at
         at += size
     for i in range(n):  # a copy, and back in order
-        stack.layer_pairs[i], stack.layer_origins[1, i] = stack.hashes[base + i], stack.origins[base + i]
+        stack.layer_hashes[i], stack.layer_origins[1, i] = stack.hashes[base + i], stack.origins[base + i]
         for k in range(stack.rows.shape[1]):
             stack.layers[0, i, k] = stack.rows[base + i, k]
     for i in range(n):
         at = stack.classes[begin + which[i], 1]
         stack.classes[begin + which[i], 1] += 1
-        stack.hashes[at], stack.origins[at] = stack.layer_pairs[i], stack.layer_origins[1, i]
+        stack.hashes[at], stack.origins[at] = stack.layer_hashes[i], stack.layer_origins[1, i]
         for k in range(stack.rows.shape[1]):
             stack.rows[at, k] = stack.layers[0, i, k]
     return True

@@ -14,7 +14,7 @@ from numpy import int64, uint64
 
 from foglight.compile import jitable, kernel
 from foglight.rules import legal
-from foglight.search.sets.bound_cache import FOUND_SAME, NONE, SAME, UPPER, identity_of, keep, look
+from foglight.search.sets.bound_cache import FOUND_SAME, NONE, NOWHERE, SAME, UPPER, find, identity_of, keep, look
 from foglight.search.sets.expansion import (
     ACTIONS,
     ARRIVED,
@@ -51,7 +51,7 @@ from foglight.search.sets.expansion import (
     gather,
     swap,
 )
-from foglight.tables import number_of, row_hash
+from foglight.tables import row_hash
 
 ALPHA, BETA, BEST, LOW = range(4)  # columns of a frame's bounds
 _ENTER, _ACT, _CLASSES, _RETURN = range(4)  # phases
@@ -208,10 +208,10 @@ def _known(stack, cache, level, alpha, beta):
     if found == SAME:
         frame[PART] = size
     elif found == UPPER and size <= min(MOST_PARTS, len(cache.fresh)):
-        n, places, members = 0, stack.chosen[level], stack.hashes[frame[BEGIN] :]
+        n, places = 0, stack.chosen[level]
         for i in range(size):
-            at = number_of(table, mark, members, cache.signatures[slot, i])
-            if at >= 0:
+            at = find(stack.hashes, frame[BEGIN], cache.signatures[slot, i], table, mark)
+            if at != NOWHERE:
                 places[n] = at
                 n += 1
         frame[PART] = gather(stack, frame[BEGIN], 0, places, n)
