@@ -258,6 +258,12 @@ def transition(game, before, action, after):
     """Make `after` the world that follows `before`, every viewer's key included."""
     copy_world(game, after, before)
     step(game, after, action)
+    record_all(game, before, action, after)
+
+
+@jitable
+def record_all(game, before, action, after):
+    """Take what this transition shows into every viewer's key, which `step` leaves as it was."""
     for viewer in range(PUBLIC, num_players(game)):
         observation = observe(game, before, action, after, viewer)
         if observation != NOTHING:

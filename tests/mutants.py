@@ -177,6 +177,7 @@ REACH = {
         jit=False,
     ),
     "foglight/search/paths/sampling.py": Reach(["tests/test_paths_plainly.py"], jit=False),
+    "foglight/tables.py": Reach(["tests/test_tables.py"], jit=False, sample=0),
     "foglight/search/paths/open_worlds.py": Reach(["tests/test_paths_plainly.py"], jit=False, sample=0),
 }
 

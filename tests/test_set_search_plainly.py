@@ -22,8 +22,8 @@ from foglight.search.sets.expansion import BEGIN, END, LEVEL, TURNS, grown, new_
 from foglight.search.sets.frames import ALPHA, BETA
 from foglight.search.sets.leaves import Asked
 from foglight.search.sets.search import MODES, Report, SetSearch
-from foglight.search.sets.sketches import row_hash
 from foglight.state import new_state
+from foglight.tables import row_hash
 
 if not INTERPRET_ALL:
     pytest.skip("compiling these searches takes a minute; they run where the JIT is off", allow_module_level=True)

@@ -22,8 +22,7 @@ from foglight.chess import blind
 from foglight.chess.board import WHITE
 from foglight.chess.moves import NUM_MOVES
 from foglight.names import BadInput, Between
-from foglight.randomness import fold, unit
-from foglight.worlds.expansion import systematic
+from foglight.randomness import fold, systematic, unit
 
 _GAME = "rbc"
 _AUTO, _NONE = "auto", "none"
@@ -161,5 +160,7 @@ class Scout(Agent):
         """At most n boards drawn by weight, with their weights."""
         if self.belief.size <= n:
             return self.belief.boards, weights
-        places, times = np.unique(systematic(weights, n, unit(self.random())), return_counts=True)
+        places = np.empty(n, np.int64)
+        systematic(weights, unit(self.random()), places)
+        places, times = np.unique(places, return_counts=True)
         return self.belief.boards[places], times / times.sum()

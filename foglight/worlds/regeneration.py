@@ -29,7 +29,7 @@ import numpy as np
 
 from foglight.compile import kernel
 from foglight.policies import weigh
-from foglight.randomness import below, unit
+from foglight.randomness import below, first_above, unit
 from foglight.rules import (
     CHANCE,
     NOTHING,
@@ -43,7 +43,7 @@ from foglight.rules import (
     player,
     transition,
 )
-from foglight.worlds.expansion import Expansion
+from foglight.worlds.expansion import Expansion, list_choices
 
 _SAMPLE = 1024  # worlds looked for, if the cap allows
 _CHAINS = 4  # each from a search of its own
@@ -178,7 +178,7 @@ def _regrow(
             copy_world(game, trial[cut], kept[cut])
             trial_seen[cut] = seen[cut]
         if regrow and (level < 0 or (cut == 0 and not searching)):
-            root = min(np.searchsorted(sums, unit(random), side="right"), len(sums) - 1)
+            root = first_above(sums, unit(random), 0, len(sums))
             copy_world(game, here[0], roots[root])
             level = here_seen[0] = 0
         scoring, score, whole = not searching, cut, False  # Z of the old rest has to be known, too
@@ -193,9 +193,7 @@ def _regrow(
             whole = not scoring and explained == len(observations) and (not at_turn or mover == viewer)
             if whole or at == longest or mover == TERMINAL:
                 break
-            n = chance(game, world, actions, odds) if mover == CHANCE else legal(game, world, actions)
-            if policy is not None and mover >= 0 and mover != viewer:
-                weigh(policy, game, world, mover, actions, n, odds)
+            n = list_choices(game, policy, world, mover, viewer, actions, odds)
             tried += n
             total = 0.0
             for j in range(n):

@@ -22,9 +22,9 @@ import numpy as np
 from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.policies import Uniform
-from foglight.randomness import fold, unit
+from foglight.randomness import fold, systematic, unit
 from foglight.rules import NOTHING, PUBLIC, begin, new_worlds, num_players, num_words
-from foglight.worlds.expansion import Expansion, Explained, chosen, systematic, thin
+from foglight.worlds.expansion import Expansion, Explained, chosen, thin
 from foglight.worlds.regeneration import BeliefLost, Layer, regenerate, starts
 
 _KEPT = 1000  # worlds of each earlier sample that are remembered, to search from
@@ -207,7 +207,10 @@ def _normalised(weights: np.ndarray) -> np.ndarray:
 
 
 def _remembered(at: int, rows: Any, weights: np.ndarray, random: np.ndarray) -> Layer:
-    some = systematic(_normalised(weights), _KEPT, unit(random))
+    offset, some = unit(random), np.arange(len(weights))
+    if len(weights) > _KEPT or weights.min() < weights.max():
+        some = np.empty(_KEPT, np.int64)
+        systematic(_normalised(weights), offset, some)
     return Layer(at, chosen(rows, some), np.ones(len(some)), True)
 
 

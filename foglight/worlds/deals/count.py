@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from foglight.compile import jitable, kernel
-from foglight.randomness import below, unit
+from foglight.randomness import below, first_above, unit
 
 HIDDEN = -1  # an action or a card that the viewer has not seen
 
@@ -307,9 +307,7 @@ def _draw(table, random, deals):
         for t in range(len(table.cell_column)):
             edge, last = table.node_begins[node], table.node_begins[node + 1] - 1
             if edge < last:
-                wanted = unit(random)
-                while edge < last and table.shares[edge] <= wanted:
-                    edge += 1
+                edge = first_above(table.shares, unit(random), edge, last + 1)
             column, i, twin = table.cell_column[t], table.cell_class[t], table.cell_merges[t]
             for _ in range(table.takes[edge]):
                 first = used[column]
