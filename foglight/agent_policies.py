@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from foglight.agents import Agent, load_agent
+from foglight.agents import Agent, Seat, opened
 from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.policies import Tabular, tabular
@@ -22,23 +22,35 @@ from foglight.state import State
 def agent_policy(
     agent: str | Agent | Sequence[str | Agent], game: Any, *, seed: int = 0, limit: int = 1_000_000
 ) -> Tabular:
-    """The policy of an agent, or of one for each seat, in every information state; `limit` bounds the worlds."""
+    """The policy of an agent, or of one for each seat, in every information state.
+
+    `seed` is the agent's in each of them. A game of more than `limit` worlds is refused.
+
+        >>> policy = fl.agent_policy("first_legal", "kuhn_poker")  # passes always
+        >>> len(policy.keys), fl.policy_values("kuhn_poker", policy)
+        (12, [0.0, 0.0])
+    """
     game = load_game(game)
     start = State(game)
     given = [agent] * start.num_players if isinstance(agent, str | Agent) else list(agent)
     if len(given) != start.num_players:
         raise BadInput(f"{game} has {start.num_players} seats, and {len(given)} agents were given; give one for each")
-    agents = [load_agent(one) if isinstance(one, str) else one for one in given]
-    if any(hasattr(one, "read") for one in agents):
-        raise BadInput("a person cannot be asked at every information state; give another agent")
-    table: dict[int, list[float]] = {}
+    with opened(given) as agents:
+        if any(one.at_terminal for one in agents):
+            raise BadInput("a person cannot be asked at every information state; give another agent")
+        return tabular(_answers(agents, start, seed, limit))
+
+
+def _answers(agents: Sequence[Agent], start: State, seed: int, limit: int) -> dict[int, list[float]]:
+    """By key, the probabilities that the agents give at every information state of the game."""
+    game, table = start.game, dict[int, list[float]]()
     met, front = {start.world.tobytes()}, [start]
     while front:
         state = front.pop()
         if state.player >= 0:
             number = int(key(game, state.world, state.player))
             if number not in table:
-                table[number] = _asked(agents[state.player], state, seed)
+                table[number] = _answer(agents[state.player], state, seed)
         for action in state.actions():
             after = state.clone()
             after.play(action)
@@ -50,14 +62,12 @@ def agent_policy(
                 f"{game} has more than {limit} worlds, and {len(table)} information states so far; "
                 "take a smaller game, or raise the limit"
             )
-    return tabular(table)
+    return table
 
 
-def _asked(agent: Agent, state: State, seed: int) -> list[float]:
-    """What an agent says that knows the seat's observations and the legal actions."""
-    agent.start(state.game, state.player, seed)
-    for observation in state.observations(state.player):
-        agent.observe(observation)
+def _answer(agent: Agent, state: State, seed: int) -> list[float]:
+    """The probabilities that an agent gives who knows the seat's observations and the legal actions."""
+    Seat(agent, state.game, state.player, seed, state.observations(state.player))
     odds = np.asarray(agent.probabilities(state.actions()), np.float64)
     if odds.shape != (len(state.actions()),) or (odds < 0.0).any() or not np.isclose(odds.sum(), 1.0):
         raise BadInput(

@@ -89,7 +89,20 @@ def _generic(stub: Function, default: Function | None) -> Function:
 
 
 def implements(game_class: type, name: str = "") -> Callable[[Function], Function]:
-    """Register the decorated function as `game_class`'s implementation of the rule of the same, or of that, name."""
+    """Register the decorated function as `game_class`'s implementation of the rule of the same, or of that, name.
+
+    Rules of games are in `foglight.rules`; a policy implements the rule `weigh`. A NamedTuple runs compiled, any other
+    class interpreted.
+
+        >>> class Passing:
+        ...     pass
+        >>> @fl.implements(Passing, "weigh")
+        ... def weigh_passing(policy, game, world, seat, actions, n, out):
+        ...     for i in range(n):
+        ...         out[i] = 1.0 if i == 0 else 0.0
+        >>> fl.policy_values("kuhn_poker", Passing())
+        [0.0, 0.0]
+    """
 
     def register(function: Function) -> Function:
         wished = name or function.__name__
@@ -119,7 +132,14 @@ def allocates(function: Function) -> Function:
 
 
 def jitable(function: Function) -> Function:
-    """A helper: a plain function that rules and kernels may call, compiled or not."""
+    """A helper: a plain function that rules and kernels may call, compiled or not.
+
+    >>> @fl.jitable
+    ... def neighbours(cell, width):
+    ...     return cell - width, cell + width
+    >>> neighbours(7, 3)
+    (4, 10)
+    """
     compiled_twin(function)(function)
     return function
 

@@ -11,7 +11,7 @@ import difflib
 import inspect
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -19,7 +19,14 @@ from foglight.compile import snake_case
 
 
 class BadInput(ValueError):
-    """What a person gave cannot be used; the message is one line that says what to do."""
+    """What a person gave cannot be used; the message is one line that says what to do.
+
+    >>> fl.load_game("kuhn_pokr")
+    Traceback (most recent call last):
+    foglight.names.BadInput: unknown game 'kuhn_pokr'; did you mean 'kuhn_poker'?
+    >>> issubclass(fl.BadInput, ValueError)
+    True
+    """
 
 
 @dataclass(frozen=True)
@@ -36,7 +43,15 @@ class Spec:
 
 @dataclass(frozen=True)
 class Between:
-    """A number from `low` to `high`, both included."""
+    """A number from `low` to `high`, both included: the limits of a parameter, beside its type.
+
+    >>> from typing import Annotated, NamedTuple
+    >>> class Nim(NamedTuple):
+    ...     stones: Annotated[int, fl.Between(1, 100)] = 5
+    >>> fl.Between(1, 100).check(int, 101)
+    Traceback (most recent call last):
+    foglight.names.BadInput: must be from 1 to 100, not 101
+    """
 
     low: float
     high: float
@@ -52,7 +67,14 @@ class Between:
 
 @dataclass(frozen=True)
 class OneOf:
-    """One of a few words; a field of type int holds the word's position among them."""
+    """One of a few words; a field of type int holds the word's position among them.
+
+    >>> from typing import Annotated, NamedTuple
+    >>> class Nim(NamedTuple):
+    ...     last: Annotated[int, fl.OneOf("wins", "loses")] = 0
+    >>> fl.OneOf("wins", "loses").check(int, "loses")
+    1
+    """
 
     words: tuple[str, ...]
 
@@ -230,7 +252,7 @@ def unknown(what: str, given: str, known: Iterable[str]) -> str:
     return f"unknown {what} {given!r}; " + (f"there are {', '.join(names)}" if names else "there are none")
 
 
-def choose(written: str, choices: dict[int, tuple[str, ...]]) -> int:
+def choose(written: str, choices: Mapping[int, Sequence[str]]) -> int:
     """The action that a person means, given what each possible one is called."""
     for action, names in choices.items():
         if _plain(written) in map(_plain, names):

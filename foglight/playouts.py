@@ -28,6 +28,10 @@ def random_playouts(game: Any, games: int = 1_000_000, seed: int = 0) -> tuple[l
     """Play uniformly random games from the start, or from a `State`: each seat's mean return, and the actions played.
 
     The actions played include the outcomes of chance.
+
+        >>> means, steps = fl.random_playouts("kuhn_poker", games=10_000, seed=0)
+        >>> len(means), sum(means), 4 * 10_000 <= steps <= 5 * 10_000
+        (2, 0.0, True)
     """
     if games < 1:
         raise BadInput(f"games must be at least 1, not {games}")

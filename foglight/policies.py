@@ -21,7 +21,11 @@ def weigh(policy: Any, game: Any, world: Any, seat: int, actions: Any, n: int, o
 
 
 class Uniform(NamedTuple):
-    """Every legal action alike."""
+    """Every legal action alike.
+
+    >>> [round(value, 6) for value in fl.policy_values("kuhn_poker", fl.Uniform())]
+    [0.125, -0.125]
+    """
 
 
 @implements(Uniform, "weigh")
@@ -35,6 +39,10 @@ class Biased(NamedTuple):
 
     This is the random policy of [Solinas2023, Section 5.4]; which action is chosen follows from the seed and the
     information state, so nothing needs to be stored.
+
+        >>> sure = fl.Biased(bias=1.0, seed=3)  # one action at every information state
+        >>> fl.exploitability("kuhn_poker", sure) > fl.exploitability("kuhn_poker", fl.Uniform())
+        True
     """
 
     bias: Annotated[float, Between(0, 1)] = 0.5
@@ -51,7 +59,12 @@ def _weigh_biased(policy, game, world, seat, actions, n, out):
 
 
 class Tabular(NamedTuple):
-    """Probabilities by information state; a state that is not in the table is played uniformly."""
+    """Probabilities by information state; a state that is not in the table is played uniformly.
+
+    >>> value, best = fl.best_response("kuhn_poker", fl.Uniform(), seat=0)
+    >>> isinstance(best, fl.Tabular), len(best.keys), best.begins[:3].tolist()
+    (True, 12, [0, 2, 4])
+    """
 
     keys: np.ndarray  # uint64[k], ascending: the keys of the information states
     begins: np.ndarray  # int64[k + 1]: where each state's probabilities begin
@@ -85,7 +98,16 @@ def _weigh_tabular(policy, game, world, seat, actions, n, out):
 
 
 def tabular(table: dict[int, list[float]]) -> Tabular:
-    """A policy from a dictionary: an information state's key to probabilities in the order of its legal actions."""
+    """A policy from a dictionary: an information state's key to probabilities in the order of its legal actions.
+
+    >>> agent, state = fl.load_agent("random"), fl.new_state("kuhn_poker")
+    >>> for action in (0, 1):  # the jack for seat 0, the queen for seat 1
+    ...     state.play(action)
+    >>> seat = fl.Seat(agent, state.game, 0, seed=0, observations=state.observations(0))
+    >>> bluff = fl.tabular({agent.key: [0.0, 1.0]})  # always bets with the jack, else plays uniformly
+    >>> fl.exploitability("kuhn_poker", bluff) > fl.exploitability("kuhn_poker", fl.Uniform())
+    True
+    """
     keys = sorted(table)
     begins = np.concatenate([[0], np.cumsum([len(table[k]) for k in keys])]).astype(np.int64)
     flat = [p for k in keys for p in table[k]]

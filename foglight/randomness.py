@@ -90,10 +90,46 @@ def _unit(random):
 
 @jitable
 def weighted(random, weights, n):
-    """An index below n, drawn in proportion to `weights[:n]`, which sum to 1."""
+    """An index below n, drawn in proportion to `weights[:n]`, which sum to 1; an index of weight 0 is never drawn."""
     remaining = unit(random)
     for i in range(n - 1):
         remaining -= weights[i]
         if remaining < 0.0:
             return i
-    return n - 1
+    last = n - 1
+    while last > 0 and weights[last] == 0.0:  # only where rounding leaves something over
+        last -= 1
+    return last
+
+
+@jitable
+def first_above(sums, wanted, begin, end):
+    """The first index from begin to end - 1 whose running sum is above `wanted`; end - 1 if there is none."""
+    low, high = begin, end - 1
+    while low < high:
+        middle = (low + high) // 2
+        if sums[middle] > wanted:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def systematic(weights, offset, out):
+    """Fill `out` with indices, ascending, each as often as its weight says: systematic sampling.
+
+    The weights sum to 1. Draws are evenly spaced along their running sum and `offset`, from 0 to 1, is where in its
+    stretch each draw lies; if it is drawn uniformly, the expected counts are exact.
+    """
+    wanted = (np.arange(len(out)) + offset) / len(out)
+    out[:] = np.minimum(np.searchsorted(np.cumsum(weights), wanted, "right"), len(weights) - 1)
+
+
+@compiled_twin(systematic)
+def _systematic(weights, offset, out):
+    index, passed = 0, weights[0]
+    for i in range(len(out)):
+        while passed <= (i + offset) / len(out) and index + 1 < len(weights):
+            index += 1
+            passed += weights[index]
+        out[i] = index

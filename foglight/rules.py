@@ -30,6 +30,13 @@ def game(game_class: GameClass) -> GameClass:
     """Class decorator of a game: it prints as people write it, `dark_hex(rows=4,cols=4)`, and equals no other game.
 
     Bare tuples compare by content, so that two games without parameters would be one and the same.
+
+        >>> from typing import Annotated, NamedTuple
+        >>> @fl.game
+        ... class Nim(NamedTuple):
+        ...     stones: Annotated[int, fl.Between(1, 100)] = 5
+        >>> str(Nim(stones=7)), Nim() == Nim(5), Nim() == (5,)
+        ('nim(stones=7)', True, False)
     """
     for name, method in (("__str__", game_text), ("__eq__", _same), ("__ne__", _other), ("__hash__", _hash)):
         setattr(game_class, name, method)
@@ -251,6 +258,12 @@ def transition(game, before, action, after):
     """Make `after` the world that follows `before`, every viewer's key included."""
     copy_world(game, after, before)
     step(game, after, action)
+    record_all(game, before, action, after)
+
+
+@jitable
+def record_all(game, before, action, after):
+    """Take what this transition shows into every viewer's key, which `step` leaves as it was."""
     for viewer in range(PUBLIC, num_players(game)):
         observation = observe(game, before, action, after, viewer)
         if observation != NOTHING:

@@ -35,7 +35,19 @@ from foglight.rules import (
 
 
 class State:
-    """One world of a game, with the actions that led to it and what every viewer observed on the way."""
+    """One world of a game, with the actions that led to it and what every viewer observed on the way.
+
+    >>> state = fl.new_state("kuhn_poker")
+    >>> state.player == fl.CHANCE, state.chance()[0]
+    (True, (0, 0.3333333333333333))
+    >>> for name in ("jack", "queen", "bet"):
+    ...     state.play(state.parse_action(name))
+    >>> state.player, state.actions(), state.history()
+    (1, [0, 1], [0, 1, 1])
+    >>> print(state.information(1))
+    you are seat 1 with queen, pot 3
+    so far: you get the queen, seat 0 bets
+    """
 
     def __init__(self, game: Any) -> None:
         self.game = load_game(game)
@@ -142,7 +154,12 @@ class State:
 
 
 def new_state(game: Any) -> State:
-    """The start of a game, given as text or as a game."""
+    """The start of a game, given as text or as a game.
+
+    >>> state = fl.new_state("kuhn_poker")
+    >>> state.num_players, state.actions(), state.returns()
+    (2, [0, 1, 2], [0.0, 0.0])
+    """
     return State(game)
 
 

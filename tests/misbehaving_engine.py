@@ -1,7 +1,8 @@
 """A UCI engine that plays the first move it is told about and misbehaves on command: `misbehaving_engine.py HOW FILE`.
 
 HOW is how it misbehaves at every third position, counted in FILE over all of its lives; but `mute` never says that it
-speaks UCI, `dead` dies at every position, and `picky` at those in which black has no queen.
+speaks UCI, `dead` dies at every position, `picky` at those in which black has no queen, and `stays` answers well, but
+goes on running when nobody speaks to it any more.
 """
 
 import pathlib
@@ -23,6 +24,8 @@ def main(how, counter):
             fen = words[2]
         elif words[0] == "go":
             go(how, counter, fen)
+    if how == "stays":
+        time.sleep(60)
 
 
 def go(how, counter, fen):

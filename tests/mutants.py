@@ -83,7 +83,17 @@ REACH = {
     "foglight/search/sets/sketches.py": Reach(["tests/test_sketches.py"], jit=False, without=_SETS),
     "foglight/search/sets/search.py": Reach(["tests/test_set_search_plainly.py"], jit=False),
     "foglight/search/sets/expansion.py": Reach(["tests/test_set_search_plainly.py"], jit=False),
-    "foglight/search/sets/frames.py": Reach(["tests/test_set_search_plainly.py"], jit=False),
+    "foglight/search/sets/frames.py": Reach(
+        ["tests/test_set_frames.py", "tests/test_set_search_plainly.py"],
+        jit=False,
+        without=[
+            f"tests/test_set_search_plainly.py::test_{name}"
+            for name in (
+                "values_are_what_the_recurrence_says",
+                "every_bound_of_the_exact_mode_is_right_and_counted",
+            )
+        ],
+    ),
     "foglight/search/trees/ismcts.py": Reach(
         [
             f"tests/test_ismcts.py::test_{name}"
@@ -142,6 +152,16 @@ REACH = {
     "foglight/worlds/deals/chains.py": Reach(
         ["tests/test_chain_runs.py", "tests/test_diagnostics.py::test_r_hat_by_hand"], sample=0
     ),
+    "foglight/worlds/deals/count.py": Reach(["tests/test_deal_count.py"], jit=False),
+    "foglight/worlds/deals/puzzle.py": Reach(["tests/test_deal_puzzle.py"]),
+    "foglight/worlds/deals/story.py": Reach(
+        [
+            "tests/test_deal_puzzle.py",
+            "tests/test_card_games.py::test_weights_under_a_policy_are_those_of_layers",
+            "tests/test_deals.py::test_contradictions_are_told",
+            "tests/test_deals.py::test_any_observations_right_or_wrong_have_as_many_histories_as_the_layers_find",
+        ]
+    ),
     "foglight/search/paths/fusion.py": Reach(["tests/test_fusion.py"], jit=False),
     "foglight/search/trees/oos.py": Reach(["tests/test_oos_walks.py"], jit=False),
     "foglight/search/paths/information_set_search.py": Reach(
@@ -157,6 +177,7 @@ REACH = {
         jit=False,
     ),
     "foglight/search/paths/sampling.py": Reach(["tests/test_paths_plainly.py"], jit=False),
+    "foglight/tables.py": Reach(["tests/test_tables.py"], jit=False, sample=0),
     "foglight/search/paths/open_worlds.py": Reach(["tests/test_paths_plainly.py"], jit=False, sample=0),
 }
 

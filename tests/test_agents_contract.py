@@ -1,4 +1,4 @@
-"""What every agent owes, checked on every agent found that needs no person and is for more than one game."""
+"""What every agent owes, checked on every agent found that needs no person, in the games that it does not refuse."""
 
 import functools
 import os
@@ -18,9 +18,7 @@ from foglight.solving.whole.solved import Solved
 
 pytestmark = pytest.mark.plain
 
-AGENTS = [
-    name for name in fl.agent_names() if not any(hasattr(agent_class(name), special) for special in ("read", "plays"))
-]
+AGENTS = [name for name in fl.agent_names() if not agent_class(name).at_terminal]
 GAMES = ["kuhn_poker", "unseen_rps", "goofspiel(cards=3)", "dark_hex(rows=2,cols=2)"]
 FOR_ALL = {"kuhn_poker", "dark_hex(rows=2,cols=2)", "leduc_poker"}  # with chance, with failed tries, with a public card
 IN_ALL = {"random", "first_legal", "policy", "pimc", "ismcts"}  # agents that take little time to compile
@@ -32,8 +30,9 @@ def named(agent_name, game):
     """The agent as somebody would write it for this game; one that plays a file gets one, a search is short."""
     if agent_name != "policy":
         short = {"iterations": 60, "cap": 200, "particles": 20}
-        options = [f"{name}={number}" for name, number in short.items() if hasattr(agent_class(agent_name), name)]
-        options += ["network=none", "depth=2"] if hasattr(agent_class(agent_name), "network") else []
+        taken = agent_class(agent_name).options()
+        options = [f"{name}={number}" for name, number in short.items() if name in taken]
+        options += ["network=none", "depth=2"] if "network" in taken else []
         return f"{agent_name}({','.join(options)})" if options else agent_name
     rng, table = random.Random(1), {}
     for _ in range(20):

@@ -95,7 +95,9 @@ def test_a_stored_match_goes_on_where_it_ended(tmp_path, monkeypatch):
     fl.play_match("kuhn_poker", PAIR, games=10, seed=1, store=store)
     played = []
     real = arena_match._play
-    monkeypatch.setattr(arena_match, "_play", lambda plan, number: played.append(number) or real(plan, number))
+    monkeypatch.setattr(
+        arena_match, "_play", lambda plan, number, agents: played.append(number) or real(plan, number, agents)
+    )
     longer = fl.play_match("kuhn_poker", PAIR, games=15, seed=1, store=store)
     assert played == [10, 11, 12, 13, 14], "no game is played twice"
     assert longer == fl.play_match("kuhn_poker", PAIR, games=15, seed=1)
@@ -227,11 +229,11 @@ def test_a_killed_worker_is_replaced(tmp_path, monkeypatch):
     victim = tmp_path / "victim"
     real = arena_match._play
 
-    def dies_once(plan, number):
+    def dies_once(plan, number, agents):
         if number == 7 and not victim.exists():
             victim.touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        return real(plan, number)
+        return real(plan, number, agents)
 
     expected = fl.play_match("kuhn_poker", PAIR, games=60, seed=2)
     monkeypatch.setattr(arena_match, "_play", dies_once)
@@ -240,13 +242,13 @@ def test_a_killed_worker_is_replaced(tmp_path, monkeypatch):
 
 
 def test_workers_that_keep_dying_are_given_up(monkeypatch):
-    monkeypatch.setattr(arena_match, "_play", lambda plan, number: os.kill(os.getpid(), signal.SIGKILL))
+    monkeypatch.setattr(arena_match, "_play", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
     with pytest.raises(RuntimeError, match="worker processes keep dying; 60 games are left to play"):
         fl.play_match("kuhn_poker", PAIR, games=60, seed=2, workers=2)
 
 
 def test_an_error_in_a_worker_reaches_the_caller(monkeypatch):
-    def fails(plan, number):
+    def fails(plan, number, agents):
         raise ZeroDivisionError("in a worker")
 
     monkeypatch.setattr(arena_match, "_play", fails)

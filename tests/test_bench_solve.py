@@ -6,6 +6,7 @@ import os
 import numpy as np
 import pytest
 
+from foglight.bench import figures
 from foglight.bench import solve as bench
 from foglight.solving.whole.plans import normalised
 from foglight.solving.whole.solver import sequence_form
@@ -77,9 +78,9 @@ def test_the_peer_gets_the_same_policy():
 
 def test_rates_are_the_best_of_rounds_in_turn():
     calls = []
-    rates = bench.race([lambda n: calls.append("a"), lambda n: calls.append("b")], 1e-9)
+    rates = figures.race([lambda n: calls.append("a"), lambda n: calls.append("b")], 1e-9)
     assert len(rates) == 2 and all(rate > 0 for rate in rates)
-    assert calls[-2 * bench.ROUNDS :] == ["a", "b"] * bench.ROUNDS
+    assert calls[-2 * figures.ROUNDS :] == ["a", "b"] * figures.ROUNDS
 
 
 def test_bad_input_gets_one_line(run):

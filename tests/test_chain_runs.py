@@ -13,11 +13,13 @@ from test_deals import SMALL, position
 import foglight as fl
 from foglight.policies import Biased, Uniform
 from foglight.randomness import generator
+from foglight.tables import slots_for
 from foglight.worlds.deals import chains, ring_swap
 from foglight.worlds.deals.chains import Chain, r_hat, settle
 from foglight.worlds.deals.count import HIDDEN, DealCount
+from foglight.worlds.deals.diagnostics import autocorrelation_time
 from foglight.worlds.deals.filter import DealFilter
-from foglight.worlds.deals.ring_swap import autocorrelation_time, matrices
+from foglight.worlds.deals.ring_swap import matrices
 
 # What RingSwap knows and remembers ------------------------------------------------------------------------------------
 
@@ -183,8 +185,9 @@ def test_memory_that_is_full_is_emptied_and_says_the_same(monkeypatch):
             continue
         every = sorted({matrix_of(case, plenty, deal) for deal in states_of(case.puzzle)})
         small = plenty._replace(
-            sizes=np.zeros(2, np.int64), slots=np.zeros(12, np.int64), keys=np.zeros(3, np.int64),
-            begins=np.zeros(4, np.int64), shares=np.zeros(2 * len(every)), marks=np.zeros(4 * len(every), np.int64),
+            sizes=np.zeros(2, np.int64), slots=np.zeros(16, np.int64), keys=np.zeros(3, np.uint64),
+            begins=np.zeros(4, np.int64), shares=np.zeros(2 * len(every)),
+            marks=np.zeros(slots_for(2 * len(every)), np.uint64),
             neighbours=np.zeros((2 * len(every), plenty.neighbours.shape[1]), np.int8),
             marked=np.zeros(2 * len(every), np.int64),
         )  # fmt: skip

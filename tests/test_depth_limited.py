@@ -14,7 +14,7 @@ from foglight.solving.depth_limited.resolving import opponent_values, resolve_sa
 from foglight.solving.depth_limited.subgame import Evaluator, Function, Subgames
 from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, TrunkSolver, solve_trunk
 from foglight.solving.whole.behaviour import behaviour_of
-from foglight.solving.whole.plans import realised, values
+from foglight.solving.whole.plans import counterfactual_values, realised
 from foglight.solving.whole.regret import METHODS
 from foglight.solving.whole.solver import sequence_form
 from foglight.solving.whole.tree import build_tree
@@ -52,7 +52,7 @@ class PlayedOn(Evaluator):
 
     def values(self, ranges):
         below = behaviour_of(self.subgames.sequences, self.policy)
-        return self.subgames.parted(values(self.subgames.sequences, below, self.subgames.joined(ranges)))
+        return self.subgames.parted(counterfactual_values(self.subgames.sequences, below, self.subgames.joined(ranges)))
 
 
 @pytest.mark.parametrize(("game", "depth"), CUTS)

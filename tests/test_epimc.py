@@ -5,8 +5,6 @@ import random
 
 import numpy as np
 import pytest
-from foglight.search.information_set_search import search
-from foglight.search.sampled_form import sampled_form
 from oracles import random_game
 
 import foglight as fl
@@ -16,6 +14,8 @@ from foglight.randomness import generator
 from foglight.rules import begin, lay_open, new_worlds, num_players, num_words, position
 from foglight.search.leaves import evaluate, minimax, rollout
 from foglight.search.paths.fusion import strategy_fusion
+from foglight.search.paths.information_set_search import search
+from foglight.search.paths.sampled_form import sampled_form
 from foglight.search.paths.sampling import first_of, new_paths, sample
 from foglight.search.paths.steered import new_states, walk
 from foglight.solving.whole.plans import write_gradient

@@ -10,13 +10,13 @@ from test_layers import explained
 from test_tracker import reach
 
 import foglight as fl
-from foglight.compile import implements, kernel
+from foglight.compile import implements
 from foglight.names import Between
 from foglight.policies import Biased
 from foglight.randomness import generator
 from foglight.rules import NOTHING, game, num_words
 from foglight.worlds import expansion
-from foglight.worlds.expansion import Expansion, chosen, place, systematic, table_of, thin
+from foglight.worlds.expansion import Expansion, chosen, thin
 
 pytestmark = pytest.mark.plain
 
@@ -51,61 +51,6 @@ def test_thinning_is_by_its_definition():
     assert thinned > 150
     kept, new, threshold = thin(np.zeros(10), 4, 0.5)
     assert len(kept) == 4 and new.tolist() == [2.5] * 4 and threshold == 2.5
-
-
-def test_systematic_draws_are_by_their_definition():
-    assert systematic(np.ones(5), 5, 0.3).tolist() == [0, 1, 2, 3, 4]
-    assert systematic(np.ones(5), 9, 0.3).tolist() == [0, 1, 2, 3, 4], "all of them once"
-    rng = np.random.default_rng(4)
-    for _ in range(50):
-        weights, n, offset = rng.random(6), int(rng.integers(1, 20)), float(rng.random())
-        shares = weights / weights.sum()
-        wanted = [int(np.argmax(np.cumsum(shares) > (i + offset) / n)) for i in range(n)]
-        assert systematic(weights, n, offset).tolist() == wanted
-    assert systematic(np.array([1.0, 0.0]), 3, 1.0).tolist() == [0, 0, 1], "rounding leaves the last"
-
-
-def test_equal_rows_have_one_place():
-    rng = np.random.default_rng(5)
-    given = rng.integers(0, 3, (300, 4), dtype=np.uint64)
-    given[:, 3] = np.arange(300)  # beyond the width: it tells nothing apart
-    rows, places, n = np.zeros((64, 4), np.uint64), {}, 0
-    table = table_of(rows, 0, 3)
-    assert len(table) == 128
-    for row in given:
-        wanted = places.setdefault(row[:3].tobytes(), len(places))
-        at = place(row, 3, rows, n, table)
-        assert at == wanted
-        if at == n:
-            rows[n] = row
-            n += 1
-    assert n == len(places) == 27
-    again = table_of(rows, n, 3)
-    assert all(place(rows[i], 3, rows, n, again) == i for i in range(n))
-    # a row that has another's hash, by half, is not that row: it is looked for further on
-    other = np.array([9, 9, 9, 0], np.uint64)
-    code = int(expansion._row_hash(other, 3))
-    full = np.zeros(128, np.uint64)
-    full[code % 128] = (code >> 32 << 32) | 5  # as if row 4 had it
-    assert place(other, 3, rows, n, full) == n
-    assert full[(code + 1) % 128] == (code >> 32 << 32) | (n + 1)
-
-
-@kernel
-def _hashed(row, width):
-    return expansion._row_hash(row, width)
-
-
-def test_rows_are_hashed_word_by_word():
-    for row in np.random.default_rng(1).integers(0, 2**64, (30, 3), dtype=np.uint64):
-        for width in (1, 3):
-            code = 0
-            for word in row[:width].tolist():
-                code = (code ^ word) * 0x9E3779B97F4A7C15 % 2**64
-                code ^= code >> 32
-            assert code == expansion._row_hash(row, width) == int(_hashed(row, width))
-            with np.errstate(over="ignore"):
-                assert code == int(expansion._compiled_row_hash(row, width))
 
 
 def weights_of(states, seat, policy):

@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from foglight.search.information_set_search import search
 from oracles import closest_call, information_set_search, information_sets, uniform_leaf
 
 import foglight as fl
 from foglight.randomness import generator
 from foglight.rules import key
 from foglight.search.leaves import rollout
+from foglight.search.paths.information_set_search import search
 from foglight.search.paths.sampling import new_paths, sample
 from foglight.search.paths.steered import new_states, walk
 

@@ -250,13 +250,13 @@ def test_a_descent_remembers_so_many_actions_and_no_more(monkeypatch):
 
 def test_worlds_whose_weights_do_not_quite_add_up_are_taken_all_the_same():
     order = np.full(50, -1)
-    ismcts._draw_order(generator(1), np.array([0.5, 0.3]), order, 50)
+    ismcts._draw_order(generator(1), np.array([0.5, 0.3]), order)
     assert np.bincount(order).tolist() == [25, 25]
 
 
 def test_worlds_are_taken_as_often_as_they_weigh():
     order, weights = np.zeros(1000, np.int64), np.array([0.5, 0.0, 0.3, 0.2])
-    ismcts._draw_order(generator(1), weights, order, 1000)
+    ismcts._draw_order(generator(1), weights, order)
     assert np.bincount(order).tolist() == [500, 0, 300, 200]
     assert (np.diff(order) != 0).mean() > 0.5, "in random order"
 

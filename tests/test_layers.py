@@ -11,7 +11,7 @@ from test_filter import groups, reach
 import foglight as fl
 from foglight.policies import Biased
 from foglight.rules import key
-from foglight.worlds import layers
+from foglight.worlds import expansion
 from foglight.worlds.layers import Layers
 
 pytestmark = pytest.mark.plain
@@ -44,7 +44,7 @@ def phantom(*moves):
 @pytest.mark.parametrize("policy", [None, Biased(0.7, 3)])
 @pytest.mark.parametrize(("moves", "viewer"), [((0, 0, 4, 1), 0), ((0, 0, 4), 1), ((0, 1, 1, 3, 0, 2), 1)])
 def test_unnoticed_moves_lead_into_one_layer_from_several(moves, viewer, policy, chunk, monkeypatch):
-    monkeypatch.setattr(layers, "_CHUNK", chunk)
+    monkeypatch.setattr(expansion, "_CHUNK", chunk)
     observations = phantom(*moves).observations(viewer)
     states = explained("phantom_ttt", observations, viewer)
     found = Layers(states[0].game, observations, viewer, policy, 10**6)

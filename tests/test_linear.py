@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 import foglight as fl
 from foglight.names import BadInput
 from foglight.solving.whole.linear import equilibrium, fixed_value
-from foglight.solving.whole.plans import best_response, gaps, normalised, values
+from foglight.solving.whole.plans import best_response, counterfactual_values, gaps, normalised
 from foglight.solving.whole.regret import Regrets
 from foglight.solving.whole.sequences import SequenceForm
 from foglight.solving.whole.solver import game_value, sequence_form, solve
@@ -34,7 +34,7 @@ def test_nobody_gains_against_an_equilibrium(name):
     sequences = sequence_form(name)
     value, behaviour = equilibrium(sequences)
     assert gaps(sequences, behaviour) == pytest.approx([0.0, 0.0], abs=1e-8)
-    assert values(sequences, behaviour)[0][0] == pytest.approx(value, abs=1e-8)
+    assert counterfactual_values(sequences, behaviour)[0][0] == pytest.approx(value, abs=1e-8)
 
 
 @pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker", "liars_dice(dice=1,sides=4)"])
@@ -191,7 +191,7 @@ def test_any_ranges_have_an_equilibrium_that_cfr_plus_finds_too(dealt):
     solver = Regrets(dealt, "cfr+", ranges)
     solver.iterate(2000)
     average = solver.average()
-    reached = values(dealt, average, ranges)[0] @ ranges[0]
+    reached = counterfactual_values(dealt, average, ranges)[0] @ ranges[0]
     assert abs(reached - value) <= gaps(dealt, average, ranges).sum() < 1e-3
 
 

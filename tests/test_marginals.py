@@ -93,7 +93,7 @@ def test_the_command_reads_saved_games_and_draws(run, tmp_path):
         (("kuhn_poker", "--seat", "2"), "has seats 0 to 1, not 2"),
         (("unseen_rps",), "does not say what its places are"),
         (("kuhn_poker", "--store", "nowhere.sqlite"), "there is no store nowhere.sqlite"),
-        (("kuhn_poker", "jack", "--plot", "/no/such/folder/b.png"), "cannot write the picture"),
+        (("kuhn_poker", "jack", "--plot", "/no/such/folder/b.png"), "cannot draw"),
         (("kuhn_poker", "--plot", "b.png"), "there is nothing anywhere yet"),
     ],
 )

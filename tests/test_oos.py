@@ -12,8 +12,8 @@ from foglight.arena.referee import play_game
 from foglight.names import BadInput
 from foglight.randomness import generator
 from foglight.rules import key
-from foglight.search.tables import find
 from foglight.search.trees.oos import Walks, aim
+from foglight.tables import find
 
 SIGMAS = 5.0  # a normal variable is further from its mean once in 1.7 million draws
 
@@ -44,8 +44,8 @@ def prepared(game, walks):
     walks.memory.regrets[:] = 0.0
     for state in histories(game):
         if state.player >= 0 and int(code(state)) not in policy:
-            assert find(walks.memory, code(state)) >= 0, "all states have been met"
-            first, n = walks.memory.begins[find(walks.memory, code(state))], len(state.actions())
+            assert find(walks.memory.keys, code(state)) >= 0, "all states have been met"
+            first, n = walks.memory.begins[find(walks.memory.keys, code(state))], len(state.actions())
             wishes = rng.random(n)
             wishes[wishes < 0.2] = 0.0
             wishes[rng.integers(n)] += 0.1
@@ -61,7 +61,7 @@ def exact(game, walks, policy, explorer):
     def visit(state, reaches, odds):
         shares = [share for _, share in state.chance()]
         if state.player >= 0:
-            first, shares = walks.memory.begins[find(walks.memory, code(state))], policy[int(code(state))]
+            first, shares = walks.memory.begins[find(walks.memory.keys, code(state))], policy[int(code(state))]
             if state.player != explorer:
                 sums[first : first + len(shares)] += odds * reaches[state.player] * shares
         values = []

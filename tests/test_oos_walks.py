@@ -8,9 +8,9 @@ import pytest
 import foglight as fl
 from foglight.randomness import generator, unit
 from foglight.rules import PUBLIC, deal, key, max_legal, pick
-from foglight.search.tables import find
 from foglight.search.trees import oos
 from foglight.search.trees.oos import Walks, aim
+from foglight.tables import find
 
 pytestmark = pytest.mark.plain
 
@@ -210,7 +210,7 @@ def compare(state, public, limit, nodes, n, slots=10**9):
                 brought[choice] += value * tail
     compared = 0
     for where, regrets in slow.regrets.items():
-        slot = find(walks.memory, np.uint64(where))
+        slot = find(walks.memory.keys, np.uint64(where))
         assert slot >= 0
         own = slice(walks.memory.begins[slot], walks.memory.begins[slot] + len(regrets))
         assert walks.memory.regrets[own] == pytest.approx(regrets)
@@ -228,12 +228,13 @@ def compare(state, public, limit, nodes, n, slots=10**9):
 
 
 def test_the_last_slot_moves_too():
-    small, large = oos._new_memory(16), oos._new_memory(32)
-    assert (len(small.keys), len(large.keys)) == (16, 32)
+    small = oos._new_memory(16)
+    assert len(small.keys) == 16
     for slot, code in ((0, 16), (15, 31)):
         small.keys[slot], small.begins[slot] = code, slot
         small.regrets[slot], small.sums[slot] = 1.0 + slot, 2.0 + slot
-    oos._move(small, large)
+    large = oos._larger(small)
+    assert all(len(column) == 32 for column in large)
     assert {int(k): int(b) for k, b in zip(large.keys, large.begins, strict=True) if k} == {16: 0, 31: 15}
     assert np.array_equal(large.regrets[:16], small.regrets) and np.array_equal(large.sums[:16], small.sums)
 

@@ -15,10 +15,10 @@ from foglight.randomness import below, fold, generator, unit
 from foglight.rules import deal, key, legal, max_legal, new_worlds, num_players, player, step, transition
 from foglight.search.leaves import evaluate, minimax, rollout
 from foglight.search.paths import information_set_search
-from foglight.search.paths.information_set_search import _choose, _number, _settle, search
+from foglight.search.paths.information_set_search import _choose, _settle, search
 from foglight.search.paths.open_worlds import try_every_action
 from foglight.search.paths.sampling import Paths, advance, first_of, new_paths, sample
-from foglight.search.paths.steered import _find, _promising, new_states, walk
+from foglight.search.paths.steered import _find, _promising, halve, new_states, walk
 from foglight.worlds.tracker import Tracker
 
 THREE_SEATS = "oh_hell(players=3,suits=1,ranks=4,tricks=1)"
@@ -589,15 +589,26 @@ def test_of_equal_means_the_first_is_chosen():
     assert _choose(sums, taken, 1, 1, 1) == 0  # below 0, and yet the best
 
 
-def test_numbers_are_given_as_codes_come():
-    rng = random.Random(1)
-    for size in (2, 8, 64):
-        table, codes, known = np.zeros(size, np.int32), np.empty(size // 2, np.uint64), []
-        few = [rng.randrange(1 << 64) & ~(size - 1) | (size - 1) for _ in range(size // 4)]  # all want the last slot
-        for code in rng.choices([0, *few], k=100):
-            found = _number(table, codes, np.uint64(code), len(known))
-            if code not in known:
-                known.append(code)
-            assert found == known.index(code)
-        assert codes[: len(known)].tolist() == known
-        assert len(known) > size // 4 - 1
+@pytest.mark.parametrize(("n", "depth"), [(1, 3), (2, 3), (5, 3), (8, 1)])
+def test_the_worse_half_of_first_moves_is_dropped_again_and_again(n, depth):
+    sums, counts, runs = np.zeros(n), np.zeros(n, np.int64), []
+    worth = np.random.default_rng(n).permutation(n)
+
+    def run(moves, share):
+        runs.append((sorted(moves.tolist()), share))
+        counts[moves] += 2
+        sums[moves] += 2.0 * worth[moves]
+
+    left = halve(n, depth, run, sums, counts)
+    best = sorted(range(n), key=lambda move: -worth[move])
+    assert left.tolist() == best[:2]
+    learning, rounds = (0.3 if depth > 1 else 0.0), {1: 1, 2: 1, 5: 3, 8: 3}[n]
+    sizes = {1: [1], 2: [2], 5: [5, 3, 2], 8: [8, 4, 2]}[n]
+    shares = [learning + (1.0 - learning) * (r + 1) / rounds for r in range(rounds)]
+    wanted = [(sorted(best[:size]), pytest.approx(share)) for size, share in zip(sizes, shares, strict=True)]
+    assert runs == ([(list(range(n)), 0.3)] if depth > 1 else []) + wanted
+
+
+def test_a_first_move_that_no_path_began_with_is_dropped_first():
+    sums, counts = np.array([-3.0, 0.0, -2.0]), np.array([1, 0, 1])
+    assert halve(3, 1, lambda moves, share: None, sums, counts).tolist() == [2, 0]

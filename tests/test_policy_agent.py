@@ -8,7 +8,7 @@ from foglight.names import parse_spec
 from foglight.policies import Tabular, Uniform
 from foglight.rules import key
 from foglight.solving.whole.behaviour import behaviour_of
-from foglight.solving.whole.plans import values
+from foglight.solving.whole.plans import counterfactual_values
 from foglight.solving.whole.solved import Solved
 from foglight.solving.whole.solver import exploitability, sequence_form, solve
 
@@ -104,7 +104,7 @@ def test_a_match_comes_out_as_the_policy_says(saved):
         both = behaviour_of(sequences, Uniform())
         first, last = sequences.form.sequence_begins[seat : seat + 2]
         both[first:last] = own[first:last]
-        expected.append(values(sequences, both)[seat][0])
+        expected.append(counterfactual_values(sequences, both)[seat][0])
     result = fl.play_match("leduc_poker", [name, "random"], 2000, seed=2)
     assert abs(result.mean_returns[0] - sum(expected) / 2) < 5 * result.standard_errors[0] < sum(expected) / 2
 

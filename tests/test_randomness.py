@@ -9,7 +9,7 @@ from scipy.stats import chisquare
 
 from foglight import bits
 from foglight.compile import INTERPRET_ALL, kernel
-from foglight.randomness import below, fold, generator, mix, next_word, unit, weighted
+from foglight.randomness import below, first_above, fold, generator, mix, next_word, systematic, unit, weighted
 
 pytestmark = pytest.mark.plain
 
@@ -92,6 +92,48 @@ def test_weighted_follows_its_weights():
     random, weights = generator(2), np.array([0.5, 0.3, 0.2])
     counts = np.bincount([weighted(random, weights, 3) for _ in range(20_000)])
     assert chisquare(counts, 20_000 * weights).pvalue > 1e-6  # a false alarm once in a million
+
+
+def test_what_cannot_happen_is_never_drawn():
+    random = generator(1)
+    weights = np.array([0.0, 0.3, 0.0, 0.7 - 1e-9, 0.0])  # a little short of 1, as rounding may leave it
+    assert {weighted(random, weights, 5) for _ in range(1000)} == {1, 3}
+    assert weighted(random, np.array([0.0, 0.3, 0.0]), 3) == 1, "whatever is left over goes to the last possible one"
+    assert weighted(random, np.zeros(3), 3) == 0
+
+
+@kernel
+def _places(sums, wanted, begin, end, weights, offset, out):
+    systematic(weights, offset, out)
+    return first_above(sums, wanted, begin, end)
+
+
+def test_draws_from_running_sums_are_by_their_definition():
+    rng, compared = np.random.default_rng(4), 0
+    for _ in range(100):
+        weights, n, offset = rng.random(6), int(rng.integers(1, 20)), float(rng.random())
+        weights[rng.integers(6)] = 0.0
+        weights /= weights.sum()
+        sums, begin = np.cumsum(weights), int(rng.integers(6))
+        end, wanted = int(rng.integers(begin + 1, 7)), float(rng.choice([rng.random(), sums[rng.integers(6)]]))
+        places = [next((i for i in range(6) if sums[i] > (j + offset) / n), 5) for j in range(n)]
+        first = next((i for i in range(begin, end) if sums[i] > wanted), end - 1)
+        for run in (_places, _places.py_func):
+            out = np.full(n, -1)
+            assert run(sums, wanted, begin, end, weights, offset, out) == first
+            assert out.tolist() == places
+            compared += 1
+    assert compared == 200
+
+
+def test_systematic_draws_are_as_many_as_weights_say():
+    out = np.empty(100, np.int64)
+    systematic(np.array([0.5, 0.0, 0.25, 0.25]), 0.3, out)
+    assert np.bincount(out).tolist() == [50, 0, 25, 25]
+    for run in (_places, _places.py_func):
+        out = np.empty(50, np.int64)
+        run(np.ones(1), 0.5, 0, 1, np.array([0.5, 0.3]), 0.3, out)
+        assert np.bincount(out).tolist() == [25, 25], "weights that sum to less than 1: the last takes the rest"
 
 
 def test_generators_branch():

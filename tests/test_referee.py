@@ -1,12 +1,14 @@
 """The referee beside a game replayed by hand: who is told what, asked when, and where chance comes from."""
 
+import time
+
 import numpy as np
 import pytest
 from test_compile import Nim
 
 import foglight as fl
 from foglight.agents import Agent
-from foglight.arena.referee import IllegalAction, Timing, play_game, time_budget, warm_up
+from foglight.arena.referee import IllegalAction, Timing, play_game, warm_up
 from foglight.randomness import generator, weighted
 
 pytestmark = pytest.mark.plain
@@ -27,6 +29,8 @@ class Diary(Agent):
 
 
 class Reader(Diary):
+    at_terminal = True
+
     def start(self, game, seat, seed):
         super().start(game, seat, seed)
         self.shown = []
@@ -102,11 +106,20 @@ def test_times_in_milliseconds_by_hand():
     assert timing.overruns == 1
 
 
-def test_an_agent_without_a_clock_has_no_budget():
-    agent = Diary()
-    assert time_budget(agent) == 0.0
-    agent.time = 2
-    assert time_budget(agent) == 2.0
+def test_an_agent_without_a_clock_has_no_budget_and_overruns_nothing():
+    class Late(Diary):
+        def act(self, actions=None):
+            time.sleep(0.02)
+            return actions[0]
+
+    overruns = []
+    for budget in (None, 0.001):
+        agents = [Late(), Late()]
+        for agent in agents:
+            assert agent.time == 0.0
+            agent.time = budget or agent.time
+        overruns.append([timing.overruns for timing in play_game("kuhn_poker", agents, 1)[0].timing])
+    assert overruns[0] == [0, 0] and min(overruns[1]) > 0
 
 
 def test_in_a_warm_up_agents_know_what_they_have_seen_and_only_choices_are_asked():

@@ -23,13 +23,13 @@ from foglight.solving.depth_limited.public import public_state  # noqa: E402
 from foglight.solving.depth_limited.trunk import Trunk  # noqa: E402
 from foglight.solving.particles.belief import first_particles  # noqa: E402
 from foglight.solving.particles.lookahead import cut  # noqa: E402
-from foglight.values.networks.architectures import KINDS, Ragged, Tables, shape_for, shared_matrix  # noqa: E402
 from foglight.values.networks.encoding import encode, listed, offers_features  # noqa: E402
 from foglight.values.networks.evaluator import Network  # noqa: E402
+from foglight.values.networks.layout import Features  # noqa: E402
 from foglight.values.networks.tensor_file import load_arrays, save_arrays  # noqa: E402
 from foglight.values.networks.training import load_network  # noqa: E402
-from foglight.values.self_play.experience import Plan  # noqa: E402
-from foglight.values.self_play.learning import learn  # noqa: E402
+from foglight.values.self_play.experience import Plan, joined, read_points, write_points  # noqa: E402
+from foglight.values.self_play.learning import Player, learn  # noqa: E402
 from foglight.values.trunk.features import trunk_layout  # noqa: E402
 
 PLAN = Plan("goofspiel(cards=4)", rounds=3, games=4, steps=5, iterations=5, base=8, width=16)
@@ -135,25 +135,35 @@ def test_masses_and_pairs_are_those_of_the_public_states():
     assert known.chance.max() == 1.0
 
 
-@pytest.mark.parametrize(
-    ("kind", "mass"), [(kind, True) for kind in KINDS] + [(kind, False) for kind in KINDS if kind != "histories"]
-)
-def test_ragged_batches_give_what_padded_ones_do(kind, mass):
-    trunk = Trunk("goofspiel(cards=4)", 4)
+@pytest.mark.parametrize("game", [("goofspiel(cards=4)", 4), ("leduc_poker", 5), ("liars_dice(dice=2,sides=2)", 5)])
+def test_a_layout_without_padding_is_the_list_of_its_public_states(game):
+    trunk = Trunk(*game)
     layout = trunk_layout(trunk)
-    torch.manual_seed(2)
-    network = shape_for(layout, kind, mass=mass).build().double()
-    whole = np.random.default_rng(0).random(layout.seats.shape) * layout.mask
-    tables = Tables(layout, dtype=torch.float64)
-    padded = network(tables.batch(torch.arange(len(layout.public)), torch.tensor(whole)))[torch.tensor(layout.mask)]
-    known = listed(trunk.public_states, layout)
-    of, ranges = torch.tensor(known.of), torch.tensor(whole[layout.mask])
-    signs = torch.tensor(1.0 - 2.0 * known.seats)
-    shared = shared_matrix(known.pairs, known.chance, len(of)).double()
-    public = torch.tensor(known.public).double()
-    given = Ragged(public, of, torch.tensor(known.places), ranges, signs, torch.arange(len(of)), shared)
-    bases = network.ragged_bases(public[of], torch.tensor(known.private).double())
-    assert torch.allclose(network.ragged_values(given, bases), padded, atol=1e-6)
+    stored, fresh = layout.features(), listed(trunk.public_states, layout)
+    for name in ("public", "private", "places", "of", "seats"):
+        assert np.array_equal(getattr(stored, name), getattr(fresh, name))
+    # histories that share both information states are one in a layout; the sums are the same
+    shared = [np.zeros((len(fresh.of), len(fresh.of))) for _ in range(2)]
+    for matrix, features in zip(shared, (stored, fresh), strict=True):
+        np.add.at(matrix, tuple(features.pairs.T), features.chance)
+    assert np.count_nonzero(shared[0]) >= 72
+    assert np.allclose(*shared, atol=1e-6)
+
+
+def test_points_are_read_as_they_were_written(tmp_path):
+    player = Player(PLAN)
+    several = [point for game in range(4) for point in player.play(None, 0, game)]
+    assert len(several) > 2
+    points = joined(several)
+    assert np.array_equal(points.features.of, np.repeat(np.arange(len(several)), [len(one.ranges) for one in several]))
+    assert np.array_equal(points.publics, np.arange(len(several)))
+    write_points(tmp_path / "points.npz", points)
+    again = read_points(tmp_path / "points.npz")
+    for name in ("publics", "ranges", "targets"):
+        assert np.array_equal(getattr(again, name), getattr(points, name))
+    for field in dataclasses.fields(Features):
+        assert np.allclose(getattr(again.features, field.name), getattr(points.features, field.name), atol=1e-7)
+    assert (again.features.of[again.features.pairs[:, 0]] == again.features.of[again.features.pairs[:, 1]]).all()
 
 
 # Files
@@ -226,7 +236,7 @@ def test_a_network_without_mass_is_refused_where_masses_are_added_up(tmp_path):
 
 
 def test_networks_that_come_with_the_library_say_nothing_of_the_mass_and_have_it():
-    shipped = sorted((Path(fl.__file__).parent / "values" / "trained").glob("*.safetensors"))
+    shipped = sorted((Path(fl.__file__).parent / "values" / "networks" / "trained").glob("*.safetensors"))
     assert len(shipped) == 3
     for path in shipped:
         assert "mass" not in json.loads(load_arrays(path)[1])["shape"]

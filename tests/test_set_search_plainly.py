@@ -1,6 +1,8 @@
 """Search over sets of worlds, interpreted, beside the recurrence; leaves are worth all sorts of numbers."""
 
+import functools
 import random
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -13,13 +15,15 @@ from foglight.compile import INTERPRET_ALL, implements
 from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.randomness import fold
-from foglight.rules import num_words
+from foglight.rules import TERMINAL, num_words
+from foglight.rules import game as named_game
 from foglight.search.sets import search as set_search
 from foglight.search.sets.expansion import BEGIN, END, LEVEL, TURNS, grown, new_stack
 from foglight.search.sets.frames import ALPHA, BETA
 from foglight.search.sets.leaves import Asked
 from foglight.search.sets.search import MODES, Report, SetSearch
 from foglight.state import new_state
+from foglight.tables import row_hash
 
 if not INTERPRET_ALL:
     pytest.skip("compiling these searches takes a minute; they run where the JIT is off", allow_module_level=True)
@@ -59,6 +63,171 @@ def worth(game):
 
 def outside(game, seat):
     return lambda rows: np.array([worth(game)(row, seat) for row in rows])
+
+
+# A maze: few worlds, so that the same ones come together in many sets -----------------------------------------------
+
+
+@named_game
+class Maze(NamedTuple):
+    """Two seats move one stone by turns from place to place; where it goes, who is next and what is seen is random.
+
+    world   word 0: the place;  word 1: the seat to move
+    """
+
+    seed: int = 0
+    places: int = 16
+    actions: int = 3
+    colours: int = 2  # a seat sees as much of the place, or nothing
+
+
+def chaos(game, *numbers):
+    return _chaos(game.seed, *map(int, numbers))
+
+
+@functools.cache
+def _chaos(*numbers):
+    return functools.reduce(fold, numbers, 0) >> 20
+
+
+@implements(Maze, "num_players")
+def _maze_players(game):
+    return 2
+
+
+@implements(Maze, "num_words")
+def _maze_words(game):
+    return 2
+
+
+@implements(Maze, "num_actions")
+def _maze_actions(game):
+    return game.actions
+
+
+@implements(Maze, "player")
+def _maze_player(game, world):
+    return TERMINAL if chaos(game, 1, world[0]) % 8 == 0 else int(world[1])
+
+
+@implements(Maze, "legal")
+def _maze_legal(game, world, out):
+    for action in range(game.actions):
+        out[action] = action
+    return game.actions
+
+
+@implements(Maze, "step")
+def _maze_step(game, world, action):
+    before, code = int(world[0]), chaos(game, 2, world[0], world[1], action)
+    world[0] = code % game.places
+    if code >> 16 & 3 or int(world[0]) <= before:  # it may go on, but not for ever
+        world[1] = 1 - int(world[1])
+
+
+@implements(Maze, "observe")
+def _maze_observe(game, before, action, after, viewer):
+    return chaos(game, 3, after[0], viewer) % (game.colours + 1)
+
+
+@implements(Maze, "returns")
+def _maze_returns(game, world, out):
+    out[0] = chaos(game, 4, world[0]) % 5 / 4.0 - 0.5
+    out[1] = -out[0]
+
+
+def random_set(game, seat, most, rng):
+    """Up to so many worlds of a maze in which the seat is to move."""
+    rows = [np.array([place, seat], np.uint64) for place in range(game.places)]
+    rows = [row for row in rows if _maze_player(game, row) == seat]
+    return np.array(rng.sample(rows, min(most, len(rows))))
+
+
+class Remembering(Plain):
+    """The recurrence, for sets that come again."""
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        self.known = {}
+
+    def value(self, worlds, turns):
+        what = frozenset(worlds), turns
+        if what not in self.known:
+            self.known[what] = super().value(worlds, turns)
+        return self.known[what]
+
+
+def mazes(n, first=0):
+    """Random mazes, each with a seat, some worlds and turns."""
+    for seed in range(first, first + n):
+        rng = random.Random(seed)
+        shape = {"places": rng.choice([16, 24, 40]), "actions": rng.randint(3, 4), "colours": rng.choice([1, 1, 1, 2])}
+        game, seat = Maze(seed, **shape), rng.randrange(2)
+        yield game, seat, random_set(game, seat, rng.choice([4, 8, 12]), rng), rng.choice([3, 4, 5, 5, 5])
+
+
+OPTIONS = ({}, {"parts": False}, {"size": 6}, {"k": 3}, {"size": 8, "k": 2})
+
+
+def test_mazes_are_worth_what_the_recurrence_says(monkeypatch):
+    uses = Counter()
+    for number, (game, seat, rows, turns) in enumerate(mazes(10)):
+        room, spell = ((4, 7), (1 << 12, 10**6))[number % 2]
+        monkeypatch.setattr(set_search, "_FIRST_ROOM", room)
+        monkeypatch.setattr(set_search, "_SPELL", spell)
+        given = {"leaf": Assorted()} if number % 3 else {"evaluate": outside(game, seat)}
+        plain, worlds = Remembering(game, seat, worth(game), 1.0 if number % 3 else Asked().win), as_set(rows, game)
+        expected = [plain.action_value(worlds, action, turns) for action in range(game.actions)]
+        for mode in MODES:
+            options = CERTAIN if mode == "accelerated" else OPTIONS[number % 5] if mode == "exact" else {}
+            search = SetSearch(game, seat, turns=turns, mode=mode, **given, **options)
+            found = search.valuations(rows)
+            assert found.values == pytest.approx(expected, abs=1e-12)
+            best = SetSearch(game, seat, turns=turns, mode=mode, **given, **options).valuations(rows, only_best=True)
+            assert max(best.values) == pytest.approx(max(expected))
+            assert all(bound >= value - 1e-12 for bound, value in zip(best.values, expected, strict=True))
+            uses += Counter(same=found.report.same, lower=found.report.lower, upper=found.report.upper)
+    assert uses["same"] > 100 and uses["lower"] > 50 and uses["upper"] > 10
+
+
+def test_everything_that_is_kept_of_sets_and_their_parts_is_true():
+    """Sets of up to k worlds can be read from the cache: their values lie between the bounds that it holds."""
+    compared, from_above = 0, 0
+    for number, (game, seat, rows, turns) in enumerate(mazes(20, first=100)):
+        search = SetSearch(game, seat, turns=turns, mode="exact", leaf=Assorted(), **OPTIONS[number % 3])
+        search.valuations(rows)
+        search.value(rows)
+        plain = Remembering(game, seat, worth(game), 1.0)
+        every = [np.array([place, seat], np.uint64) for place in range(game.places)]
+        worlds = {int(row_hash(row, 2)): tuple(row) for row in every}
+        cache = search.cache
+        room = len(cache.sizes) // len(cache.held)
+        for left in range(turns + 1):
+            for slot in range(room * left, room * left + cache.held[left, 0]):
+                size = int(cache.sizes[slot])
+                if size <= len(cache.fresh):
+                    value = plain.value({worlds[int(code)] for code in cache.signatures[slot, :size]}, left)
+                    low, high = cache.bounds[slot]
+                    assert low - 1e-12 <= value <= high + 1e-12
+                    compared += 1
+                    from_above += low == -np.inf
+    assert compared > 500 and from_above > 50
+
+
+def test_bounds_in_mazes_are_right_and_counted():
+    used = Counter()
+    for number, (game, seat, rows, turns) in enumerate(mazes(15, first=200)):
+        options = {**OPTIONS[number % 5], "leaf": Assorted()}
+        found = SetSearch(game, seat, turns=turns, mode="exact", check=True, **options).valuations(rows)
+        assert found.report.checked == found.report.used and found.report.wrong == 0 and found.report.worst == 0.0
+        unchecked = SetSearch(game, seat, turns=turns, mode="exact", **options).valuations(rows)
+        same = {"checked": 0, "seconds": unchecked.report.seconds}
+        assert unchecked.report.summary() == found.report.summary() | same
+        used += Counter(lower=found.report.lower, upper=found.report.upper)
+    assert used["lower"] > 50 and used["upper"] > 5
+
+
+# Other games ---------------------------------------------------------------------------------------------------------
 
 
 HEX = "dark_hex(rows=3,cols=3)"  # a try is heard, so that a set falls into many classes
@@ -231,7 +400,10 @@ def test_what_cannot_be_searched_is_refused():
 
 
 def costs(name, plies, turns, few, mode, **options):
-    game, seat, rows = met(name, plies, random.Random(plies))
+    if isinstance(name, Maze):
+        game, seat, rows = name, plies % 2, random_set(name, plies % 2, few, random.Random(plies))
+    else:
+        game, seat, rows = met(name, plies, random.Random(plies))
     given = {"evaluate": outside(game, seat)} if options.pop("asked", False) else {"leaf": Assorted()}
     search = SetSearch(game, seat, turns=turns, mode=mode, **{**given, **options})
     search.value(rows[:few])
@@ -256,6 +428,16 @@ COSTS = {
         [285, 1297, 6869, 296, 51, 15, 0, 211, 0, 1699],
     (HEX, 6, 4, 20, "exact", (("asked", True),)): [136, 1349, 3505, 133, 13, 0, 0, 116, 0, 6],
     ("phantom_ttt", 6, 3, 20, "exact", (("asked", True),)): [99, 1718, 5651, 94, 10, 0, 0, 81, 0, 0],
+    (Maze(1, 24, 4, 1), 0, 5, 8, "exact", ()): [275, 406, 1959, 305, 96, 33, 22, 129, 0, 79],
+    (Maze(1, 24, 4, 1), 1, 5, 12, "accelerated", (("threshold", 0.6), ("caution", 0.5))):
+        [318, 479, 2984, 377, 106, 48, 65, 118, 0, 168],
+    (Maze(1, 24, 4, 1), 1, 5, 12, "exact", (("k", 4), ("size", 12))):
+        [1261, 4591, 8918, 1394, 262, 4, 39, 197, 170, 43],
+    (Maze(1, 24, 4, 1), 0, 5, 8, "exact", (("asked", True),)): [108, 107, 859, 110, 25, 31, 0, 47, 0, 33],
+    (Maze(1, 100, 4, 1), 0, 3, 40, "exact", ()): [143, 1387, 2335, 164, 34, 13, 1, 101, 0, 40],
+    (Maze(1, 100, 6, 2), 1, 3, 60, "exact", ()): [953, 4919, 10224, 1080, 482, 83, 13, 396, 0, 192],
+    (Maze(2, 200, 10, 1), 0, 3, 60, "exact", ()): [765, 25269, 50287, 871, 172, 106, 38, 482, 0, 445],
+    (Maze(2, 200, 10, 1), 0, 3, 60, "baseline", ()): [1415, 44573, 62284, 0, 0, 0, 0, 0, 0, 0],
 }  # fmt: skip
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from foglight.blind_chess.leaves import Centipawns
-from foglight.compile import kernel
 from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.randomness import mix
@@ -15,8 +14,9 @@ from foglight.rules import TERMINAL, step
 from foglight.search.sets import bound_cache
 from foglight.search.sets.bound_cache import LOWER, NONE, SAME, UPPER, ask, tell
 from foglight.search.sets.search import SetSearch
-from foglight.search.sets.sketches import add, count_sketch, frequency, jaccard, median, overlap, row_hash, signature
+from foglight.search.sets.sketches import add, count_sketch, frequency, jaccard, median, overlap, signature
 from foglight.state import new_state
+from foglight.tables import row_hash
 
 
 def members(*numbers):
@@ -46,28 +46,6 @@ def test_jaccard_of_whole_sets_is_exact():
         alike = jaccard(signature(a, 32), n, signature(b, 32), m, 32)
         assert alike == both / (n + m - both)
         assert overlap(alike, n, m) == pytest.approx(both)
-
-
-def test_a_row_is_hashed_word_by_word():
-    """As written: multiply and fold for each word, then mix; compiled and interpreted alike."""
-
-    def by_definition(words):
-        code = 0
-        for word in words:
-            code = (code ^ word) * 0x9E3779B97F4A7C15 % 2**64
-            code ^= code >> 32
-        return mix(code)
-
-    rows = np.random.default_rng(1).integers(0, 2**64, (50, 3), dtype=np.uint64)
-    for row in rows:
-        for width in (1, 2, 3):
-            wanted = by_definition(row[:width].tolist())
-            assert int(row_hash(row, width)) == wanted == int(_hashed(row, width))
-
-
-@kernel
-def _hashed(row, width):
-    return row_hash(row, width)
 
 
 def test_empty_sets_are_alike_and_nothing_is_shared_beyond_the_smaller_set():

@@ -303,12 +303,12 @@ def test_ranges_scale_the_values_of_the_others_only():
     deals = build_tree("kuhn_poker", depth=2)
     below = SequenceForm(build_tree("kuhn_poker", deals.leaf_rows), np.full(6, 1 / 6))
     behaviour = normalised(below.form, np.zeros(below.num_sequences))
-    from foglight.solving.whole.plans import values
+    from foglight.solving.whole.plans import counterfactual_values
 
     ones, half = [np.ones(3), np.ones(3)], [np.array([0.5, 1.0, 0.0]), np.ones(3)]
-    before, after = values(below, behaviour, ones), values(below, behaviour, half)
+    before, after = counterfactual_values(below, behaviour, ones), counterfactual_values(below, behaviour, half)
     assert after[0] == pytest.approx(before[0])
     assert after[1] != pytest.approx(before[1])
     # seat 1 faces the first card half as often and the last one never
-    alone = [values(below, behaviour, [np.eye(3)[k], np.ones(3)])[1] for k in range(3)]
+    alone = [counterfactual_values(below, behaviour, [np.eye(3)[k], np.ones(3)])[1] for k in range(3)]
     assert after[1] == pytest.approx(0.5 * alone[0] + alone[1])

@@ -7,7 +7,7 @@ from foglight.names import BadInput
 from foglight.solving.depth_limited.batched import BatchedRegrets, terms_of
 from foglight.solving.depth_limited.subgame import Subgames
 from foglight.solving.depth_limited.trunk import Trunk
-from foglight.solving.whole.plans import values
+from foglight.solving.whole.plans import counterfactual_values
 from foglight.solving.whole.regret import Regrets
 from foglight.solving.whole.solver import sequence_form
 
@@ -35,7 +35,7 @@ def one_by_one(sequences, ranges, iterations):
         solver = Regrets(sequences, "cfr+", given)
         solver.iterate(iterations)
         averages.append(solver.average())
-        worth.append(values(sequences, averages[-1], given))
+        worth.append(counterfactual_values(sequences, averages[-1], given))
     return np.stack(averages, 1), [np.stack(own, 1) for own in zip(*worth, strict=True)]
 
 

@@ -45,7 +45,7 @@ def test_table_2_small_states_come_close_to_the_published_entropy():
 
 
 def test_entropy_and_variance_by_hand():
-    _, odds, values = filtering_entropy.belief(192, 0.7, 5)
+    _, odds, values = filtering_entropy.belief(192, Biased(0.7, 5), 5)
     result = filtering_entropy.work(192, 0.7, 5)
     assert sum(odds) == pytest.approx(1)
     mean = sum(p * v for p, v in zip(odds, values, strict=True))

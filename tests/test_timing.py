@@ -42,7 +42,6 @@ def sleeper(monkeypatch):
     names = fl.agent_names()
     monkeypatch.setattr("foglight.agents.agent_names", lambda: [*names, "sleeper"])
     monkeypatch.setattr(arena_match, "_warm", set())
-    arena_match._loaded.cache_clear()
 
 
 def test_an_overrun_is_more_than_a_fifth_and_five_milliseconds():
@@ -153,7 +152,9 @@ def old_store(tmp_path):
 
 def test_a_store_from_before_times_opens_and_goes_on(old_store, monkeypatch):
     played, real = [], arena_match._play
-    monkeypatch.setattr(arena_match, "_play", lambda plan, number: played.append(number) or real(plan, number))
+    monkeypatch.setattr(
+        arena_match, "_play", lambda plan, number, agents: played.append(number) or real(plan, number, agents)
+    )
     result = fl.play_match("kuhn_poker", PAIR, games=10, seed=1, store=old_store)
     assert played == [5, 6, 7, 8, 9]
     monkeypatch.undo()

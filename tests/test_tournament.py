@@ -13,6 +13,7 @@ from itertools import combinations
 import pytest
 
 import foglight as fl
+from foglight import pictures
 from foglight.arena import export as arena_export
 from foglight.arena import report
 from foglight.arena.export import COLUMNS, export, stored_rows
@@ -280,7 +281,7 @@ def test_a_missing_package_is_named(stored, monkeypatch, tmp_path):
     assert not list(tmp_path.iterdir())
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(fl.BadInput, match=r"pip install 'foglight\[plots\]'"):
-        report.check_picture(tmp_path / "t.png")
+        pictures.check_picture(tmp_path / "t.png")
 
 
 # Pictures -------------------------------------------------------------------------------------------------------
@@ -288,7 +289,7 @@ def test_a_missing_package_is_named(stored, monkeypatch, tmp_path):
 
 def test_error_bars_are_wilson_intervals(tmp_path):
     pytest.importorskip("matplotlib")
-    axes = report.new_figure(4, 3).add_subplot()
+    _, (axes,) = pictures.panels(1, 4, 3)
     report.win_rate_axes(axes, {"only": [(1000, 30, 40), (100, 20, 40)]})
     line = axes.containers[0].lines
     assert list(line[0].get_ydata()) == [0.5, 0.75] and list(line[0].get_xdata()) == [100, 1000]

@@ -11,7 +11,7 @@ import foglight as fl
 from foglight.policies import Biased, Uniform, tabular, weigh
 from foglight.rules import NOTHING, PUBLIC, key, legal, max_legal, num_words, player
 from foglight.worlds.consistent import consistent_worlds
-from foglight.worlds.expansion import Expansion, _compiled_row_hash, _row_hash, systematic, thin
+from foglight.worlds.expansion import Expansion, thin
 from foglight.worlds.regeneration import BeliefLost, Layer, regenerate
 from foglight.worlds.tracker import Tracker
 
@@ -226,8 +226,6 @@ def test_thinning_keeps_heavy_worlds_and_is_fair_to_the_others():
         total[kept] += new
     assert total / 1000 == pytest.approx(weights, abs=2e-4)
     assert len(thin(np.zeros(10), 4, 0.5)[0]) == 4, "where all weights are 0, all count alike"
-    counts = np.bincount(systematic(np.array([0.5, 0.25, 0.25]), 100, 0.3))
-    assert counts.tolist() == [50, 25, 25]
 
 
 def test_the_expected_weight_in_a_sample_is_the_true_one():
@@ -340,14 +338,6 @@ def test_a_game_of_openspiel_has_the_belief_of_ours():
         ours.play(action)
         sizes = [len(tracked(state.game, 0, state.observations(0), policy=Uniform())) for state in (ours, theirs)]
         assert sizes[0] == sizes[1]
-
-
-@pytest.mark.plain
-def test_both_forms_of_the_row_hash_agree():
-    rng = np.random.default_rng(0)
-    with np.errstate(over="ignore"):
-        for row in rng.integers(0, 2**64, (50, 6), np.uint64):
-            assert int(_row_hash(row, 6)) == int(_compiled_row_hash(row, 6))
 
 
 @pytest.mark.plain

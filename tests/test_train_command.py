@@ -1,4 +1,4 @@
-"""`foglight train`: networks by self-play and for one trunk, and what it says to bad input."""
+"""`foglight train` and `foglight train-trunk`: networks by self-play and for one trunk, and errors for bad input."""
 
 import json
 
@@ -19,7 +19,7 @@ def test_self_play_writes_a_network_and_goes_on(run, tmp_path):
 
 
 def test_a_trunk_is_learned_and_judged(run, tmp_path):
-    arguments = ["train", "goofspiel(cards=4)", "--trunk", "4", "--strategies", "30", "--sparse", "0.3"]
+    arguments = ["train-trunk", "goofspiel(cards=4)", "4", "--strategies", "30", "--sparse", "0.3"]
     found = json.loads(run(*arguments, "--steps", "40", "--folder", str(tmp_path), "--processes", "1", "--json")[1])
     assert 0.0 <= found["exploitability"] < 2.0
     assert found["loss"] > 0.0
@@ -28,7 +28,7 @@ def test_a_trunk_is_learned_and_judged(run, tmp_path):
 def test_a_network_for_a_trunk_can_go_without_the_mass(run, tmp_path):
     from foglight.values.networks.training import load_network
 
-    arguments = ["train", "goofspiel(cards=4)", "--trunk", "4", "--strategies", "3", "--steps", "2", "--processes", "1"]
+    arguments = ["train-trunk", "goofspiel(cards=4)", "4", "--strategies", "3", "--steps", "2", "--processes", "1"]
     masses = []
     for extra in ([], ["--no-mass"]):
         folder = str(tmp_path / str(len(extra)))
@@ -40,19 +40,22 @@ def test_a_network_for_a_trunk_can_go_without_the_mass(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["hearts"], "two seats"),
-        (["dark_hex"], "offers no features"),
-        (["kuhn_poker", "--rounds", "0"], "rounds must be at least 1"),
-        (["kuhn_poker", "--kind", "magic"], "self-play trains"),
-        (["kuhn_poker", "--no-mass"], "without mass there are positional, particle, concatenation"),
-        (["goofspiel(cards=4)", "--trunk", "4", "--kind", "histories", "--no-mass"], "adds up masses"),
-        (["kuhn_poker", "--device", "cuda:7"], "CUDA"),
-        (["kuhn_poker", "--device", "tpu"], "cpu or cuda"),
-        (["goofspiel(cards=4)", "--trunk", "4", "--recall", "none"], "perfect or imperfect"),
+        (["train", "hearts"], "two seats"),
+        (["train", "dark_hex"], "offers no features"),
+        (["train", "kuhn_poker", "--rounds", "0"], "rounds must be at least 1"),
+        (["train", "kuhn_poker", "--kind", "magic"], "self-play trains"),
+        (["train", "kuhn_poker", "--no-mass"], "without mass there are positional, particle, concatenation"),
+        (["train", "kuhn_poker", "--device", "cuda:7"], "CUDA"),
+        (["train", "kuhn_poker", "--device", "tpu"], "cpu or cuda"),
+        (["train-trunk", "goofspiel(cards=4)", "4", "--kind", "histories", "--no-mass"], "adds up masses"),
+        (["train-trunk", "goofspiel(cards=4)", "4", "--recall", "none"], "perfect or imperfect"),
+        (["train-trunk", "goofspiel(cards=4)", "0"], "depth must be at least 1"),
+        (["train-trunk", "goofspiel(cards=4)", "4", "--strategies", "0"], "strategies must be at least 1"),
+        (["train-trunk", "goofspiel(cards=4)", "4", "--sparse", "1.5"], "sparse must be from 0 to 1"),
     ],
 )
 def test_bad_input_gets_one_line(run, tmp_path, arguments, line):
-    code, _, err = run("train", *arguments, "--folder", str(tmp_path / "out"))
+    code, _, err = run(*arguments, "--folder", str(tmp_path / "out"))
     complaints = [text for text in err.splitlines() if not text.startswith("compiling ")]
     assert code == 2
     assert len(complaints) == 1

@@ -9,7 +9,7 @@ from foglight.solving.depth_limited.resolving import opponent_values, resolve_sa
 from foglight.solving.depth_limited.subgame import Evaluator, Function, Oracle, Subgames
 from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, TrunkSolver, solve_trunk, trunk_exploitability
 from foglight.solving.whole.behaviour import behaviour_of
-from foglight.solving.whole.plans import best_response, realised, values
+from foglight.solving.whole.plans import best_response, counterfactual_values, realised
 from foglight.solving.whole.solver import game_value, sequence_form, solve
 
 TRUNKS = [("kuhn_poker", 3), ("goofspiel(cards=3)", 2), ("goofspiel(cards=4)", 2), ("leduc_poker", 7)]
@@ -39,9 +39,9 @@ def test_the_values_of_the_leaves_add_up_to_the_game(game, depth):
     ranges = trunk.leaf_ranges(plan)
     subgames = Subgames(trunk.public_states)
     below = behaviour_of(subgames.sequences, policy)
-    worth = subgames.parted(values(subgames.sequences, below, subgames.joined(ranges)))
-    whole = values(sequence_form(game), behaviour_of(sequence_form(game), policy))
-    in_trunk = values(trunk.sequences, behaviour_of(trunk.sequences, policy))
+    worth = subgames.parted(counterfactual_values(subgames.sequences, below, subgames.joined(ranges)))
+    whole = counterfactual_values(sequence_form(game), behaviour_of(sequence_form(game), policy))
+    in_trunk = counterfactual_values(trunk.sequences, behaviour_of(trunk.sequences, policy))
     for seat in (0, 1):
         at_leaves = sum(given[seat] @ by_seat[seat] for given, by_seat in zip(ranges, worth, strict=True))
         assert in_trunk[seat][0] + at_leaves == pytest.approx(whole[seat][0], abs=1e-12)

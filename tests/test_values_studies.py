@@ -28,7 +28,7 @@ def test_projection_learns_linear_targets_and_concatenation_does_not():
 
 
 def test_a_trunk_with_a_network_is_judged_between_the_oracle_and_worse():
-    bounds = trunk_values.work(GOOFSPIEL)
+    bounds = trunk_values.work(GOOFSPIEL, trunk_values.BOUNDS)
     assert bounds["oracle"] < 0.02 < 1.0 < bounds["uniform"]
     runs = {kind: trunk_values.work(GOOFSPIEL, kind, strategies=20, marks=(2, 200)) for kind in trunk_values.KINDS}
     for run in runs.values():

@@ -2,12 +2,12 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
 
-from foglight.agents import Agent
+from foglight.agents import Agent, Explanation
 from foglight.names import BadInput, Between, OneOf
 from foglight.randomness import below, fold
 from foglight.search.belief import Belief
@@ -19,24 +19,10 @@ _FIRST_CHUNK = 64  # iterations before the clock is looked at for the first time
 
 
 @dataclass
-class Explanation:
-    """Why an agent did what it did."""
-
-    action: int
-    actions: list[int]
-    values: list[float]  # what each action is worth to the seat; nan if never tried
-    visits: list[int]
-    worlds: int
-    exact: bool  # whether these are all worlds there are
-    iterations: int
-    seconds: float
-    notes: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass
 class Searcher(Agent):
     """An agent that looks ahead from sampled worlds."""
 
+    gives_reasons = True
     iterations: Annotated[int, Between(0, 10**9)] = 0
     time: Annotated[float, Between(0, 86400)] = 0.0
     cap: Annotated[int, Between(1, 10**7)] = 20_000
@@ -45,17 +31,11 @@ class Searcher(Agent):
     def __post_init__(self) -> None:
         if self.iterations and self.time:
             raise BadInput("give iterations or time, not both")
-        self._last: Explanation | None = None
         self._rate = 0.0  # iterations a second, from the last decision
 
     def start(self, game: Any, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
-        self.check()
         self.belief = Belief(self.game, seat, self.cap, int(fold(seed, seat)) >> 1, bool(self.weights))
-        self._last = None
-
-    def check(self) -> None:
-        """Refuse a game that the algorithm cannot play, with a line that says why."""
 
     def observe(self, observation: int) -> None:
         super().observe(observation)
@@ -66,7 +46,8 @@ class Searcher(Agent):
         actions = list(actions or self.legal_actions())
         random = self.random()
         notes: dict[str, Any] = {}
-        values, visits = [float("nan")] * len(actions), [0] * len(actions)
+        values: list[float] = []
+        visits: list[int] = []
         worlds, done = 0, 0
         choice = below(random, len(actions)) if len(actions) > 1 else 0
         if len(actions) > 1:
@@ -79,7 +60,7 @@ class Searcher(Agent):
                 done, choice, values, visits, notes = self.search(held, actions, random, begin)
         exact = worlds > 0 and held.exact
         seconds = time.perf_counter() - begin
-        self._last = Explanation(actions[choice], actions, values, visits, worlds, exact, done, seconds, notes)
+        self.explanation = Explanation(actions[choice], actions, values, visits, worlds, exact, done, seconds, notes)
         return actions[choice]
 
     def search(
@@ -87,12 +68,6 @@ class Searcher(Agent):
     ) -> tuple[int, int, list[float], list[int], dict[str, Any]]:
         """Iterations done, the place of the action chosen, values and visits of all, and notes."""
         raise NotImplementedError
-
-    def explain(self) -> Explanation:
-        """Why the last action was played."""
-        if self._last is None:
-            raise BadInput("nothing has been played yet, so there is nothing to explain")
-        return self._last
 
     @property
     def budget(self) -> int:

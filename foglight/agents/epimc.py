@@ -16,14 +16,13 @@ from foglight.search.paths.fusion import count_fusion
 from foglight.search.paths.information_set_search import search
 from foglight.search.paths.sampled_form import sampled_form
 from foglight.search.paths.sampling import first_of, new_paths, sample
-from foglight.search.paths.steered import new_states, walk
+from foglight.search.paths.steered import halve, new_states, walk
 from foglight.solving.whole.regret import FormRegrets
 from foglight.worlds.tracker import Worlds
 
 _STEERED, RECORDED, _CFR = range(3)
 _AUTO = 0
 _DEEPEST = 4  # what `auto` tries at most
-_LEARNING = 0.3  # of the budget, before first moves are dropped
 _SUPPORTED = 0.05  # a level counts as reasoned on if this share of the visits is to settled states
 _CFR_ITERATIONS = 1000
 _ROOM = 1_000_000  # states or paths that `memory=auto` holds if time decides
@@ -90,22 +89,19 @@ class Epimc(Searcher):
         most = min(self.memory or _ROOM, max(self.budget or _ROOM, 1000) * depth)
         states = new_states(most, min(max_legal(self.game), 2 * k))
         sums, counts = np.zeros(k), np.zeros(k, np.int64)
-        moves, done = np.arange(k), 0
+        done = 0
 
-        def run(n: int) -> None:
-            walk(
-                self.game, self._leaf, states, held.rows, held.weights, random, n, depth, self.least, self.explore,
-                moves, sums, counts,
-            )  # fmt: skip
+        def run(moves: np.ndarray, share: float) -> None:
+            def sample_paths(n: int) -> None:
+                walk(
+                    self.game, self._leaf, states, held.rows, held.weights, random, n, depth, self.least,
+                    self.explore, moves, sums, counts,
+                )  # fmt: skip
 
-        learning = _LEARNING if depth > 1 else 0.0
-        if learning:
-            done = self.spend(begin, run, learning)
-        rounds = max(1, int(np.ceil(np.log2(k))))
-        for r in range(rounds):
-            done += self.spend(begin, run, learning + (1.0 - learning) * (r + 1) / rounds, before=done)
-            means = np.where(counts[moves] > 0, sums[moves] / np.maximum(counts[moves], 1), -np.inf)
-            moves = moves[np.argsort(-means, kind="stable")[: max(2, (len(moves) + 1) // 2)]]
+            nonlocal done
+            done += self.spend(begin, sample_paths, share, before=done)
+
+        moves = halve(k, depth, run, sums, counts)
         values = np.divide(sums, counts, out=np.full(k, np.nan), where=counts > 0)
         settled = [round(float(share), 3) for share in states.settled / np.maximum(states.visited, 1)][1:depth]
         reasoned = 1 + next((i for i, share in enumerate(settled) if share < _SUPPORTED), len(settled))
@@ -162,5 +158,5 @@ class Epimc(Searcher):
         """
         if self._held is None:
             return 0, 0
-        depth = int((self._last.notes if self._last else {}).get("depth", self.depth or _DEEPEST))
+        depth = int((self.explanation.notes if self.explanation else {}).get("depth", self.depth or _DEEPEST))
         return count_fusion(self.game, self._leaf, self._held, depth, worlds, self.random())

@@ -1,6 +1,6 @@
 """A person at the terminal, who is shown the seat's information and nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
@@ -11,8 +11,9 @@ from foglight.names import BadInput, choose
 class Human(Agent):
     """a person at the terminal"""
 
-    def read(self, information: str, choices: dict[int, tuple[str, ...]]) -> None:
-        """Before each action: the seat's information as text, and what each legal action is called."""
+    at_terminal = True
+
+    def read(self, information: str, choices: Mapping[int, Sequence[str]]) -> None:
         self.information, self.choices = information, choices
 
     def act(self, actions: Sequence[int] | None = None) -> int:

@@ -30,11 +30,9 @@ class Oos(Searcher):
         super().start(game, seat, seed)
         self._strategy: np.ndarray | None = None
 
-    def check(self) -> None:
-        if num_players(self.game) != 2:
-            raise BadInput(
-                f"oos is for two seats, {self.game} has {num_players(self.game)}; take ismcts, or another agent"
-            )
+    def check(self, game: Any) -> None:
+        if num_players(game) != 2:
+            raise BadInput(f"oos is for two seats, {game} has {num_players(game)}; take ismcts, or another agent")
 
     def search(self, held: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
         limit = min(self.cap, max(100, int(_RATE * self.time))) if self.time else self.cap

@@ -13,8 +13,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from foglight.agents import Agent
-from foglight.agents._searching import Explanation
+from foglight.agents import Agent, Explanation
 from foglight.names import BadInput, Between, Word
 from foglight.randomness import fold, weighted
 from foglight.rules import num_players
@@ -35,6 +34,7 @@ _REMEMBERED = 1000  # trunks
 class ParticleResolving(Agent):
     """resolves a trunk at every move, on a bounded set of histories, with a value network at its leaves"""
 
+    gives_reasons = True
     network: str = _SHIPPED
     particles: Annotated[int, Between(1, 10**6)] = 200
     depth: Annotated[int, Word("auto", _AUTO), Between(0, 100)] = _AUTO
@@ -44,13 +44,14 @@ class ParticleResolving(Agent):
     def __post_init__(self) -> None:
         if self.iterations and self.time:
             raise BadInput("give iterations or time, not both")
-        self._last: Explanation | None = None
         self._known: tuple[Any, Any] = (None, None)  # the game that an evaluator was made for, and it
+
+    def check(self, game: Any) -> None:
+        if num_players(game) != 2:
+            raise BadInput(f"particle_resolving is for two seats, {game} has {num_players(game)}")
 
     def start(self, game: Any, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
-        if num_players(self.game) != 2:
-            raise BadInput(f"particle_resolving is for two seats, {self.game} has {num_players(self.game)}")
         if self._known[0] != self.game:
             evaluator, depth = self._evaluator_for(self.game)
             cut(first_particles(self.game), depth, 0 if self.depth else _EASY)  # says so if that cannot be
@@ -88,8 +89,7 @@ class ParticleResolving(Agent):
         actions = list(actions or self.legal_actions())
         odds = self.probabilities(actions)
         choice = int(weighted(self.random(), odds, len(odds)))
-        assert self._last is not None
-        self._last.action = actions[choice]
+        self.explain().action = actions[choice]
         return actions[choice]
 
     def probabilities(self, actions: Sequence[int] | None = None) -> np.ndarray:
@@ -105,24 +105,21 @@ class ParticleResolving(Agent):
             else:
                 odds = found
         look = self._look
-        held = 0 if look is None else len(look.particles)
         if look is not None:
             notes |= {
                 "strategy": [round(float(share), 3) for share in odds],
                 "leaves": len(look.trunk.leaves),
                 "regenerations": self._regenerations,
             }
-        self._last = Explanation(
-            actions[int(odds.argmax())], actions, [float("nan")] * len(actions), [0] * len(actions), held, False,
-            0 if look is None else look.iterations, time.perf_counter() - begin, notes,
-        )  # fmt: skip
+        self.explanation = Explanation(
+            actions[int(odds.argmax())],
+            actions,
+            worlds=0 if look is None else len(look.particles),
+            iterations=0 if look is None else look.iterations,
+            seconds=time.perf_counter() - begin,
+            notes=notes,
+        )
         return odds
-
-    def explain(self) -> Explanation:
-        """Why the last action was played."""
-        if self._last is None:
-            raise BadInput("nothing has been played yet, so there is nothing to explain")
-        return self._last
 
     def _strategy(self, begin: float) -> np.ndarray:
         """Go on to where we are, and say what to do there."""

@@ -39,13 +39,15 @@ class Policy(Agent):
 
     file: str = ""
 
-    def start(self, game: Any, seat: int, seed: int) -> None:
-        super().start(game, seat, seed)
+    def check(self, game: Any) -> None:
         if not self.file:
             raise BadInput("policy needs a file: write policy(file=PATH); foglight solve GAME --save PATH makes one")
+        if (made_for := _read(self.file).game) != str(game):
+            raise BadInput(f"{self.file} holds a policy for {made_for}, not for {game}")
+
+    def start(self, game: Any, seat: int, seed: int) -> None:
+        super().start(game, seat, seed)
         self.policy = _read(self.file)
-        if self.policy.game != str(self.game):
-            raise BadInput(f"{self.file} holds a policy for {self.policy.game}, not for {self.game}")
         self.names = _names(self.game, seat)
 
     def act(self, actions: Sequence[int] | None = None) -> int:

@@ -14,8 +14,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from foglight.agents import Agent
-from foglight.agents._searching import Explanation
+from foglight.agents import Agent, Explanation
 from foglight.blind_chess.choices import INNER, chances, dangers, gains, information, list_requests, unjudged
 from foglight.blind_chess.plausible_boards import PlausibleBoards
 from foglight.blind_chess.uci import Engine, find_engine
@@ -23,9 +22,9 @@ from foglight.chess import blind
 from foglight.chess.board import WHITE
 from foglight.chess.moves import NUM_MOVES
 from foglight.names import BadInput, Between
-from foglight.randomness import fold, unit
-from foglight.worlds.expansion import systematic
+from foglight.randomness import fold, systematic, unit
 
+_GAME = "rbc"
 _AUTO, _NONE = "auto", "none"
 _CURIOSITY = 0.015  # what a bit is worth, in chances to win
 _JUDGED_SHARE = 0.7  # how much boards that the engine judges count
@@ -38,6 +37,7 @@ _HURRY = 60.0  # seconds left on the clock below which no engine is asked
 class Scout(Agent):
     """plays rbc only: weighs boards, looks where it helps, requests what wins most often; a UCI engine if there is"""
 
+    gives_reasons = True
     engine: str = _AUTO
     nodes: Annotated[int, Between(1, 10**7)] = 10_000
     boards: Annotated[int, Between(1, 10_000)] = 60
@@ -45,10 +45,7 @@ class Scout(Agent):
     judged: Annotated[int, Between(0, 10_000)] = 20
     cap: Annotated[int, Between(1, 10**7)] = 30_000
 
-    plays = "rbc"
-
     def __post_init__(self) -> None:
-        self._last: Explanation | None = None
         self._engine: Engine | None = None
         if self.engine == _AUTO:
             try:
@@ -58,11 +55,12 @@ class Scout(Agent):
         if self.engine != _NONE:
             self._engine = Engine(None if self.engine == _AUTO else self.engine, nodes=self.nodes, forgetful=True)
 
+    def check(self, game: Any) -> None:
+        if str(game).split("(")[0] != _GAME:
+            raise BadInput(f"scout plays {_GAME} only, not {game}")
+
     def start(self, game: Any, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
-        self.seconds_left = float("inf")  # whoever has a clock may say
-        if str(self.game).split("(")[0] != self.plays:
-            raise BadInput(f"scout plays {self.plays} only, not {self.game}")
         self.belief = PlausibleBoards(
             seat, cap=self.cap, seed=int(fold(seed, seat)) >> 1, judge=self._analysed, judged=self.judged
         )
@@ -81,10 +79,15 @@ class Scout(Agent):
         actions = list(actions or self.legal_actions())
         choose = self._sense if actions[0] < blind.FIRST_MOVE else self._request
         choice, values, notes = choose(actions)
-        self._last = Explanation(
-            actions[choice], actions, values, [0] * len(actions), self.belief.positions, self.belief.exact, 0,
-            time.perf_counter() - begin, notes,
-        )  # fmt: skip
+        self.explanation = Explanation(
+            actions[choice],
+            actions,
+            values,
+            worlds=self.belief.positions,
+            exact=self.belief.exact,
+            seconds=time.perf_counter() - begin,
+            notes=notes,
+        )
         return actions[choice]
 
     def legal_actions(self) -> list[int]:
@@ -149,6 +152,7 @@ class Scout(Agent):
             try:
                 return ask(self._engine)
             except BadInput:
+                self.close()
                 self._engine = None
         return otherwise
 
@@ -156,11 +160,7 @@ class Scout(Agent):
         """At most n boards drawn by weight, with their weights."""
         if self.belief.size <= n:
             return self.belief.boards, weights
-        places, times = np.unique(systematic(weights, n, unit(self.random())), return_counts=True)
+        places = np.empty(n, np.int64)
+        systematic(weights, unit(self.random()), places)
+        places, times = np.unique(places, return_counts=True)
         return self.belief.boards[places], times / times.sum()
-
-    def explain(self) -> Explanation:
-        """Why the last action was played."""
-        if self._last is None:
-            raise BadInput("nothing has been played yet, so there is nothing to explain")
-        return self._last

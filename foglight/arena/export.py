@@ -11,7 +11,6 @@
 
 import csv
 import json
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import islice
@@ -20,6 +19,7 @@ from typing import Any
 
 from foglight.arena.referee import Record
 from foglight.arena.store import open_store
+from foglight.files import replacing
 from foglight.names import BadInput
 
 _BATCH = 10_000  # rows held at once
@@ -88,15 +88,8 @@ def export(store: Path, file: Path) -> int:
         raise BadInput(
             f"cannot write {file}: it is {'a folder' if file.is_dir() else 'the store'}; choose another file"
         )
-    part = file.with_name(f".{file.name}.{os.getpid()}")  # a reader finds the old file or the whole new one
-    try:
-        written = writers[file.suffix](stored_rows(store), part)
-        os.replace(part, file)
-    except OSError as error:
-        raise BadInput(f"cannot write {file} ({error.strerror}); choose another file") from None
-    finally:
-        part.unlink(missing_ok=True)
-    return written
+    with replacing(file) as part:
+        return writers[file.suffix](stored_rows(store), part)
 
 
 def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:

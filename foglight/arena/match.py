@@ -6,8 +6,8 @@ Game number i is the same game whoever plays it, whenever: its randomness comes 
 
 import concurrent.futures as futures
 import contextlib
-import functools
 import multiprocessing
+import multiprocessing.util
 import os
 import signal
 import tempfile
@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from foglight.agents import Agent, agent_class, load_agent
+from foglight.agents import Agent, agent_class, load_agent, opened
 from foglight.arena.intervals import mean_and_error, wilson
-from foglight.arena.referee import Record, Timing, play_game, time_budget, warm_up
+from foglight.arena.referee import Record, Timing, play_game, warm_up
 from foglight.arena.store import Store
 from foglight.games import load_game
 from foglight.names import BadInput, parse_spec
@@ -34,7 +34,15 @@ Progress = Callable[[int, int], None]  # games done, games wanted
 
 @dataclass(frozen=True)
 class MatchResult:
-    """What the games of a match amount to; agents are counted in the order in which they were given."""
+    """What the games of a match amount to; agents are counted in the order in which they were given.
+
+    >>> result = fl.play_match("kuhn_poker", ["random", "first_legal"], games=100, seed=0)
+    >>> result.games, len(result.mean_returns), sum(result.mean_returns)
+    (100, 2, 0.0)
+    >>> low, high = result.interval(0)  # of the win rate, 95 %
+    >>> 0 < low < result.win_rate(0) < high < 1
+    True
+    """
 
     game: str
     agents: tuple[str, ...]
@@ -103,7 +111,7 @@ class MatchResult:
 
 def takes_time(agent: str) -> bool:
     """Whether an agent is one that can be given a time budget."""
-    return hasattr(agent_class(parse_spec(agent).name), "time")
+    return "time" in agent_class(parse_spec(agent).name).options()
 
 
 def play_match(
@@ -115,7 +123,16 @@ def play_match(
     store: str | Path | None = None,
     progress: Progress | None = None,
 ) -> MatchResult:
-    """Play a match. With a store, games already there are not played again, and each new one is kept as it ends."""
+    """Play a match: so many games, in which the agents change seats after each.
+
+    Everything random follows from `seed`, whatever the number of `workers`, which are processes. `store` is an SQLite
+    file: games already there are not played again, and each new one is kept as it ends. `progress` is called with the
+    games done and the games wanted.
+
+        >>> result = fl.play_match("kuhn_poker", ["first_legal", "first_legal"], games=10, seed=0)
+        >>> [record.actions[2:] for record in result.records[:2]]  # nobody ever bets
+        [(0, 0), (0, 0)]
+    """
     return play_plans([plan_match(game, agents, games, seed)], workers, store, progress)[0]
 
 
@@ -137,18 +154,20 @@ def plan_match(game: Any, agents: Sequence[str], games: int, seed: int) -> Plan:
         raise BadInput(f"{loaded} is for {num_players(loaded)} agents, not {given}; name one for each")
     check_whole("games", games, 1)
     check_whole("seed", seed, 0)
-    names = check_agents(agents)
+    names = check_agents(agents, [loaded])
     new_state(loaded)  # compiles the rules here, once, and not in every worker
     return Plan(loaded, names, games, seed)
 
 
-def check_agents(agents: Sequence[str]) -> tuple[str, ...]:
-    """The agents as they are known in a store, if all can be loaded and left alone."""
+def check_agents(agents: Sequence[str], games: Sequence[Any]) -> tuple[str, ...]:
+    """The agents as they are known in a store, if all can be loaded, play these games and need nobody's help."""
     specs = [parse_spec(agent) for agent in agents]
     for spec in specs:
-        load_agent(spec)
-        if hasattr(agent_class(spec.name), "read"):
-            raise BadInput(f"{spec.name} needs somebody at the terminal; use 'foglight play' for that")
+        with load_agent(spec) as loaded:
+            if loaded.at_terminal:
+                raise BadInput(f"{spec.name} needs somebody at the terminal; use 'foglight play' for that")
+            for game in games:
+                loaded.check(game)
     return tuple(map(str, specs))
 
 
@@ -176,10 +195,11 @@ def play_plans(
         report(report.total - sum(len(numbers) for _, _, numbers in _missing(jobs, kept)))
         if workers == 1:
             for plan, match, numbers in _missing(jobs, kept):
-                _warm_up(plan)
-                for number in numbers:
-                    kept.add(match, number, _play(plan, number))
-                    report(report.done + 1)
+                with opened(plan.agents) as agents:
+                    _warm_up(plan, agents)
+                    for number in numbers:
+                        kept.add(match, number, _play(plan, number, agents))
+                        report(report.done + 1)
         else:
             _play_in_parallel(jobs, kept, workers, report)
         return [_result(plan, kept, match) for plan, match in jobs]
@@ -214,16 +234,9 @@ class _Reporter:
             self.progress(done, self.total)
 
 
-def _play(plan: Plan, number: int) -> Record:
-    agents = _loaded(plan.agents)
+def _play(plan: Plan, number: int, agents: Sequence[Agent]) -> Record:
     seated = [agents[(seat - number) % len(agents)] for seat in range(len(agents))]
     return play_game(plan.game, seated, plan.seed, number)[0]
-
-
-@functools.lru_cache(maxsize=1)
-def _loaded(agents: tuple[str, ...]) -> list[Agent]:
-    """The agents of the match at hand, which serve in game after game of it."""
-    return [load_agent(agent) for agent in agents]
 
 
 _warm: set[tuple[int, str, str]] = (
@@ -231,11 +244,10 @@ _warm: set[tuple[int, str, str]] = (
 )  # process, game and agent: forking copies this set, but a worker has its own id
 
 
-def _warm_up(plan: Plan) -> None:
+def _warm_up(plan: Plan, agents: Sequence[Agent]) -> None:
     """Before a match by the clock, let this process compile and load what its agents need."""
-    agents = _loaded(plan.agents)
     known = {(os.getpid(), str(plan.game), agent) for agent in plan.agents}
-    if any(map(time_budget, agents)) and not known <= _warm:
+    if any(agent.time for agent in agents) and not known <= _warm:
         warm_up(plan.game, agents)
         _warm.update(known)
 
@@ -279,14 +291,47 @@ def _play_in_parallel(jobs: _Jobs, kept: Store, workers: int, report: _Reporter)
 
 
 def _work(plan: Plan, path: str, match: int, numbers: Sequence[int]) -> None:
-    _warm_up(plan)
-    with contextlib.closing(Store(path)) as kept:
-        for number in numbers:
-            kept.add(match, number, _play(plan, number))
+    agents = _crew.serving(plan.agents)
+    try:
+        _warm_up(plan, agents)
+        with contextlib.closing(Store(path)) as kept:
+            for number in numbers:
+                kept.add(match, number, _play(plan, number, agents))
+    except BaseException:
+        _crew.close()  # the parent may end this worker before it can do so
+        raise
+
+
+class _Crew:
+    """A worker's agents: those of the match that it plays at the moment, which serve in all of its games."""
+
+    def __init__(self) -> None:
+        self.names: tuple[str, ...] = ()
+        self.agents: list[Agent] = []
+
+    def serving(self, names: tuple[str, ...]) -> list[Agent]:
+        """The agents of these names; those of another match are closed."""
+        if self.names != names:
+            self.close()
+            self.agents = [load_agent(name) for name in names]
+            self.names = names
+        return self.agents
+
+    def close(self) -> None:
+        for agent in self.agents:
+            agent.close()
+        self.names, self.agents = (), []
+
+
+_crew = _Crew()
 
 
 def _stay_with(parent: int) -> None:
-    """A worker ends when its parent does, also by kill -9, and leaves Ctrl-C to the parent."""
+    """A worker ends when its parent does, also by kill -9, and leaves Ctrl-C to the parent.
+
+    It closes its agents when it ends by itself. The engines of a worker that is killed end because their pipes do.
+    """
+    multiprocessing.util.Finalize(None, _crew.close, exitpriority=0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:

@@ -21,8 +21,6 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
-from scipy.special import expit, log_expit
 
 from foglight.names import BadInput, unknown
 
@@ -32,7 +30,12 @@ _STEPS = 200  # of Newton's method; ten are usual
 
 @dataclass(frozen=True)
 class Rating:
-    """An agent's strength in Elo units."""
+    """An agent's strength in Elo units.
+
+    >>> best = fl.rate(["a", "b"], [[0, 30], [10, 0]])[0]
+    >>> best.agent, best.score, best.games, best.low < best.rating < best.high
+    ('a', 30.0, 40.0, True)
+    """
 
     agent: str
     rating: float
@@ -51,7 +54,15 @@ def rate(
     prior: float = 1.0,
     confidence: float = 0.95,
 ) -> list[Rating]:
-    """Ratings in the order of the agents."""
+    """Ratings in the order of the agents.
+
+    `anchor` names the agent whose rating is 0; otherwise their mean is. `prior` is the number of games that each agent
+    is taken to have drawn against an average one. `confidence` is that of the intervals.
+
+        >>> first, second = fl.rate(["a", "b"], [[0, 30], [10, 0]], anchor="b", prior=0)
+        >>> round(first.rating), second.rating  # 3 to 1 are 191 points
+        (191, 0.0)
+    """
     w = np.array(scores, float)
     if w.shape != (len(agents), len(agents)) or not np.isfinite(w).all() or (w < 0).any():
         raise BadInput(f"scores must be {len(agents)} rows of {len(agents)} numbers, none below 0")
@@ -78,6 +89,8 @@ def bradley_terry(w: np.ndarray, prior: float) -> tuple[np.ndarray, np.ndarray]:
 
     Without a prior only differences mean anything: the strengths then have mean 0.
     """
+    from scipy.sparse.csgraph import connected_components
+
     n = len(w)
     if prior == 0 and n > 1 and connected_components(w > 0, connection="strong")[0] > 1:
         raise BadInput("some agents never lost to the others, so ratings are not finite; give a prior above 0")
@@ -101,6 +114,8 @@ def bradley_terry(w: np.ndarray, prior: float) -> tuple[np.ndarray, np.ndarray]:
 
 def _likelihood(r: np.ndarray, w: np.ndarray, prior: float) -> tuple[float, np.ndarray, np.ndarray]:
     """l(r), its gradient, and its negated Hessian."""
+    from scipy.special import expit, log_expit
+
     apart = r[:, None] - r[None, :]
     wins, alone = expit(apart), expit(r)
     value = float((w * log_expit(apart)).sum() + prior / 2 * (log_expit(r) + log_expit(-r)).sum())

@@ -5,19 +5,35 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from foglight.agents import Agent
+from foglight.agents import Agent, Seat
 from foglight.randomness import below, generator, weighted
 from foglight.rules import CHANCE, TERMINAL
 from foglight.state import State
 
 
 class IllegalAction(RuntimeError):
-    """An agent broke the rules; the message says who, when and how."""
+    """An agent broke the rules; the message says who, when and how.
+
+    >>> class Cheat(fl.Agent):
+    ...     def act(self, actions=None):
+    ...         return 7
+    >>> fl.play_game("kuhn_poker", [Cheat(), Cheat()], seed=0)
+    Traceback (most recent call last):
+    foglight.arena.referee.IllegalAction: Cheat on seat 0 played 7 after 2 actions, where only [0, 1] are legal
+    """
 
 
 @dataclass
 class Timing:
-    """How long one seat thought: seconds inside `act`. What it does while it is told observations is not counted."""
+    """How long one seat thought: seconds inside `act`. What it does while it is told observations is not counted.
+
+    An overrun is a move that took more than 1.2 times the budget plus 5 ms.
+
+        >>> timing = fl.Timing()
+        >>> timing.add(seconds=0.25, budget=0.1)
+        >>> timing.summary()
+        {'moves': 1, 'mean_ms': 250.0, 'longest_ms': 250.0, 'overruns': 1}
+    """
 
     moves: int = 0
     seconds: float = 0.0
@@ -46,25 +62,31 @@ class Timing:
 
 @dataclass(frozen=True)
 class Record:
-    """One finished game. Two records are equal if the same was played, however fast."""
+    """One finished game. Two records are equal if the same was played, however fast.
+
+    >>> record = fl.play_match("kuhn_poker", ["first_legal", "first_legal"], games=1, seed=0).records[0]
+    >>> record == fl.Record(record.returns, record.actions), record.actions[2:]
+    (True, (0, 0))
+    """
 
     returns: tuple[float, ...]  # per seat
     actions: tuple[int, ...]  # outcomes of chance included
     timing: tuple[Timing, ...] = field(default=(), compare=False)  # per seat; empty where nobody looked at the clock
 
 
-def time_budget(agent: Agent) -> float:
-    """Seconds that an agent may think about a move; 0 if it does not go by the clock."""
-    return float(getattr(agent, "time", 0.0))
-
-
 def play_game(game: Any, agents: Sequence[Agent], seed: int, number: int = 0) -> tuple[Record, State]:
-    """Play one game with an agent on each seat; everything random in it follows from the seed and the game's number."""
+    """Play one game with an agent on each seat; everything random in it follows from the seed and the game's number.
+
+    The agents are left open: they may play another game, and whoever made them closes them.
+
+        >>> agents = [fl.load_agent("first_legal"), fl.load_agent("first_legal")]
+        >>> record, state = fl.play_game("kuhn_poker", agents, seed=0)
+        >>> state.player == fl.TERMINAL, state.history() == list(record.actions)
+        (True, True)
+    """
     state = State(game)
     nature = generator(seed, number, 0)
-    for seat, agent in enumerate(agents):
-        agent.start(state.game, seat, int(generator(seed, number, 1 + seat)[0]))
-    told = [0] * state.num_players
+    seats = [Seat(agent, state.game, i, int(generator(seed, number, 1 + i)[0])) for i, agent in enumerate(agents)]
     timing = [Timing() for _ in agents]
     while state.player != TERMINAL:
         if state.player == CHANCE:
@@ -72,7 +94,7 @@ def play_game(game: Any, agents: Sequence[Agent], seed: int, number: int = 0) ->
         else:
             action = _ask(agents[state.player], state, timing[state.player])
         state.play(action)
-        _tell(agents, state, told)
+        _tell(seats, state)
     return Record(tuple(state.returns()), tuple(state.history()), tuple(timing)), state
 
 
@@ -83,9 +105,7 @@ def warm_up(game: Any, agents: Sequence[Agent]) -> None:
     """
     state = State(game)
     random = generator(0, 0, 0)
-    for seat, agent in enumerate(agents):
-        agent.start(state.game, seat, 0)
-    told = [0] * state.num_players
+    seats = [Seat(agent, state.game, i, 0) for i, agent in enumerate(agents)]
     waiting = set(range(len(agents)))
     while waiting and state.player != TERMINAL:
         if state.player == CHANCE:
@@ -97,7 +117,7 @@ def warm_up(game: Any, agents: Sequence[Agent]) -> None:
                 agents[state.player].act(list(actions))
             action = actions[below(random, len(actions))]
         state.play(action)
-        _tell(agents, state, told)
+        _tell(seats, state)
 
 
 def _outcome(state: State, random: Any) -> int:
@@ -105,23 +125,19 @@ def _outcome(state: State, random: Any) -> int:
     return outcomes[weighted(random, [odds for _, odds in outcomes], len(outcomes))][0]
 
 
-def _tell(agents: Sequence[Agent], state: State, told: list[int]) -> None:
-    """Pass on what each seat has observed since it was last told."""
-    for seat, agent in enumerate(agents):
-        observed = state.observations(seat)
-        for observation in observed[told[seat] :]:
-            agent.observe(observation)
-        told[seat] = len(observed)
+def _tell(seats: Sequence[Seat], state: State) -> None:
+    for seat in seats:
+        seat.tell(state.observations(seat.number))
 
 
 def _ask(agent: Agent, state: State, timing: Timing) -> int:
     actions = state.actions()
-    if hasattr(agent, "read"):
+    if agent.at_terminal:
         agent.read(state.information(state.player), state.choices())
     offered = list(actions)
     begin = time.perf_counter()
     action = agent.act(offered)
-    timing.add(time.perf_counter() - begin, time_budget(agent))
+    timing.add(time.perf_counter() - begin, agent.time)
     if action not in actions:
         raise IllegalAction(
             f"{type(agent).__name__} on seat {state.player} played {action!r} after {len(state.history())} actions, "

@@ -7,17 +7,24 @@ from typing import Any
 from foglight.arena.intervals import wilson
 from foglight.arena.ratings import Rating
 from foglight.arena.tournament import Tournament
-from foglight.names import BadInput
+from foglight.pictures import heat_map, panels, save
 
 
 def draw_tournament(tournament: Tournament, file: Path, game: str | None = None) -> None:
-    """The crosstable and the ratings side by side, best agent on top, on one game or on all."""
+    """The crosstable and the ratings side by side, best agent on top, on one game or on all.
+
+    >>> import pathlib, tempfile
+    >>> tournament = fl.play_tournament(["kuhn_poker"], ["random", "first_legal"], games_each=4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     fl.draw_tournament(tournament, pathlib.Path(folder) / "tournament.svg")
+    ...     [file.name for file in pathlib.Path(folder).iterdir()]
+    ['tournament.svg']
+    """
     ratings, n = tournament.ratings(game), len(tournament.agents)
-    figure = new_figure(8 + 0.7 * n, 2.2 + 0.55 * n)
+    figure, (left, right) = panels(2, 8 + 0.7 * n, 2.2 + 0.55 * n, width_ratios=(0.7 * n + 2, 4))
     games = tournament.games if game is None else (game,)
     what = games[0] if len(games) == 1 else f"{len(games)} games"
     figure.suptitle(f"{what}: win rates and ratings, 95 % intervals", fontsize=10)
-    left, right = figure.subplots(1, 2, width_ratios=(0.7 * n + 2, 4))
     order = [rating.agent for rating in ratings]
     draw_crosstable(left, order, tournament.crosstable(game))
     draw_ratings(right, ratings, names=False)
@@ -27,15 +34,13 @@ def draw_tournament(tournament: Tournament, file: Path, game: str | None = None)
 def draw_crosstable(axes: Any, order: Sequence[str], crosstable: Sequence[Mapping[str, Any]]) -> None:
     """A heat map: how often the row's agent beat the column's."""
     n = len(order)
-    rates = [[float("nan")] * n for _ in range(n)]
+    rates, texts = [[float("nan")] * n for _ in range(n)], {}
     for row in crosstable:
-        i, k = order.index(row["agent"]), order.index(row["against"])
-        rates[i][k] = row["win_rate"]
+        at = order.index(row["agent"]), order.index(row["against"])
+        rates[at[0]][at[1]] = row["win_rate"]
         low, high = row["interval"]
-        colour = "black" if 0.2 < row["win_rate"] < 0.8 else "white"
-        text = f"{row['win_rate']:.0%}\n{low:.0%}–{high:.0%}"
-        axes.text(k, i, text, ha="center", va="center", color=colour, fontsize=7, linespacing=1.3)
-    axes.imshow(rates, vmin=0, vmax=1, cmap="RdBu_r", aspect="auto")
+        texts[at] = f"{row['win_rate']:.0%}\n{low:.0%}–{high:.0%}"
+    heat_map(axes, rates, texts, "RdBu_r")
     axes.set_facecolor("0.9")
     axes.set_xticks(range(n), [str(i + 1) for i in range(n)])
     axes.set_yticks(range(n), [f"{agent}  {i + 1}" for i, agent in enumerate(order)], fontsize=8)
@@ -51,7 +56,7 @@ def draw_ratings(axes: Any, ratings: Sequence[Rating], names: bool = True) -> No
     axes.set_yticks(range(len(ratings)), [r.agent if names else str(i + 1) for i, r in enumerate(ratings)], fontsize=8)
     axes.set_ylim(len(ratings) - 0.5, -0.5)
     axes.set_xlabel("Elo")
-    axes.grid(axis="x", alpha=0.3)
+    axes.grid(False, axis="y")
 
 
 Point = tuple[float, float, float]  # budget, score, games
@@ -60,9 +65,19 @@ Point = tuple[float, float, float]  # budget, score, games
 def draw_win_rates(
     file: Path, series: Mapping[str, Sequence[Point]], *, title: str = "", xlabel: str = "budget"
 ) -> None:
-    """Win rate against budget: one line for each name, with Wilson intervals as error bars."""
-    figure = new_figure(6.5, 4.2)
-    win_rate_axes(figure.add_subplot(), series, title=title, xlabel=xlabel)
+    """Win rate against budget: one line for each name, with Wilson intervals as error bars.
+
+    `series` has, for each name, points of budget, score (games won, draws half) and games.
+
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder) / "budgets.svg"
+        ...     fl.draw_win_rates(file, {"depth 2": [(100, 52, 100), (1000, 61, 100)]}, xlabel="iterations")
+        ...     file.stat().st_size > 0
+        True
+    """
+    figure, (axes,) = panels(1, 6.5, 4.2)
+    win_rate_axes(axes, series, title=title, xlabel=xlabel)
     save(figure, file)
 
 
@@ -83,32 +98,18 @@ def win_rate_axes(axes: Any, series: Mapping[str, Sequence[Point]], *, title: st
     axes.set_xscale("log")
     axes.set(ylim=(0, 1), xlabel=xlabel, ylabel="win rate", title=title)
     axes.yaxis.set_major_formatter(lambda rate, _: f"{rate:.0%}")
-    axes.grid(alpha=0.3)
     if len(series) > 1:
         axes.legend(fontsize=8)
 
 
-def new_figure(width: float, height: float) -> Any:
-    """An empty picture; says what to install where matplotlib is missing."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise BadInput("pictures need matplotlib; install it with: pip install 'foglight[plots]'") from None
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def check_picture(file: Path) -> None:
-    """Refuse a picture that could not be written, before hours are spent on what it shows."""
-    kinds = new_figure(1, 1).canvas.get_supported_filetypes()
-    if file.suffix[1:].lower() not in kinds:
-        raise BadInput(f"cannot draw {file}; its name must end in one of .{', .'.join(sorted(kinds))}")
-    if not file.parent.is_dir():
-        raise BadInput(f"cannot draw {file}: there is no folder {file.parent}; make it, or choose another file")
-
-
-def save(figure: Any, file: Path) -> None:
-    """Write a picture; its kind follows from the file's name."""
-    try:
-        figure.savefig(file, dpi=150)
-    except (OSError, ValueError) as error:
-        raise BadInput(f"cannot draw {file} ({error}); choose another file, such as picture.png") from None
+def win_rate_bars(axes: Any, points: Mapping[str, tuple[float, float]], *, title: str = "", xlabel: str = "") -> None:
+    """Win rates at one budget: a line for each name, from its score and games, with a Wilson interval."""
+    for place, (score, games) in enumerate(points.values()):
+        rate, (low, high) = score / games, wilson(score, games)
+        errors = [[max(0.0, rate - low)], [max(0.0, high - rate)]]
+        axes.errorbar(rate, place, xerr=errors, fmt="o", color="C0", capsize=3)
+    axes.axvline(0.5, color="0.6", linewidth=0.8, zorder=0)
+    axes.set(xlim=(0, 1), ylim=(max(len(points), 1) - 0.5, -0.5), xlabel=xlabel, title=title)
+    axes.set_yticks(range(len(points)), list(points))
+    axes.xaxis.set_major_formatter(lambda rate, _: f"{rate:.0%}")
+    axes.grid(False, axis="y")

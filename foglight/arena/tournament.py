@@ -40,7 +40,15 @@ _ALL_ORDERS = 4  # seats up to which a table plays in every order
 
 @dataclass(frozen=True)
 class Tournament:
-    """What the matches of a tournament amount to."""
+    """What the matches of a tournament amount to.
+
+    >>> tournament = fl.play_tournament(["kuhn_poker"], ["random", "first_legal"], games_each=40)
+    >>> row = tournament.crosstable()[0]
+    >>> row["agent"], row["against"], row["games"]
+    ('random', 'first_legal', 40.0)
+    >>> len(tournament.table())  # a row for each game and seat
+    80
+    """
 
     games: tuple[str, ...]
     agents: tuple[str, ...]
@@ -135,14 +143,19 @@ def play_tournament(
     """Let every agent meet every other: each table plays `games_each` games of each game, or a few more.
 
     The number is rounded up until all seatings of a table play equally often. A budget such as `time=0.05` or
-    `iterations=10000` is given to every agent that takes one. With a store, the same call goes on where it ended.
+    `iterations=10000` is given to every agent that takes one. `workers` are processes. `store` is an SQLite file, with
+    which the same call goes on where it ended.
+
+        >>> tournament = fl.play_tournament(["kuhn_poker"], ["random", "first_legal"], games_each=40, seed=0)
+        >>> tournament.played, sorted(rating.agent for rating in tournament.ratings())
+        (40, ['first_legal', 'random'])
     """
     if isinstance(games, str) or not games:
         raise BadInput("name the games of the tournament in a list, at least one")
     check_whole("games", games_each, 1)
     check_whole("seed", seed, 0)
     loaded = [load_game(game) for game in games]
-    names = check_agents(with_budget(agents, budget))
+    names = check_agents(with_budget(agents, budget), loaded)
     if isinstance(agents, str) or len(names) < 2:
         raise BadInput("a tournament needs at least two agents")
     for what, given in (("game", list(map(str, loaded))), ("agent", list(names))):
@@ -168,9 +181,10 @@ def with_budget(agents: Sequence[str], budget: str) -> list[str]:
     out = []
     for written in agents:
         if takes_time(written):
-            loaded, spec = load_agent(written), parse_spec(written)
-            if any(getattr(loaded, key, 0) for key in ("time", "iterations")):
-                raise BadInput(f"{spec} has a budget of its own; leave that out, or give every agent its own")
+            spec = parse_spec(written)
+            with load_agent(spec) as loaded:
+                if loaded.time or loaded.iterations:
+                    raise BadInput(f"{spec} has a budget of its own; leave that out, or give every agent its own")
             written = str(Spec(spec.name, spec.arguments + given))
         out.append(written)
     if out == list(agents):

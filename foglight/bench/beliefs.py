@@ -6,7 +6,7 @@ Every task gives rows of one table; a section is a list of tasks.
 from collections.abc import Callable, Sequence
 
 from foglight.bench import boards, deals, legality, samples, trackers
-from foglight.bench.figures import Row
+from foglight.bench.figures import Row, check_seconds
 from foglight.names import BadInput, unknown
 
 SECTIONS = ("deals", "samples", "trackers", "boards", "legality")
@@ -29,8 +29,7 @@ def tasks(
     """All there is to do in a section, or in all of them."""
     if section not in (*SECTIONS, ALL):
         raise BadInput(unknown("section", section, (*SECTIONS, ALL)))
-    if not 0.01 <= seconds <= 600:
-        raise BadInput(f"seconds must be from 0.01 to 600, not {seconds}")
+    check_seconds(seconds)
     for name, given in (("positions", positions), ("games", games), ("samples", samples_)):
         if given < 1:
             raise BadInput(f"{name} must be at least 1, not {given}")

@@ -21,8 +21,9 @@ from foglight.randomness import generator
 from foglight.rules import PUBLIC
 from foglight.state import State
 from foglight.worlds.deals.chains import Chain
+from foglight.worlds.deals.diagnostics import autocorrelation_time
 from foglight.worlds.deals.filter import DealFilter
-from foglight.worlds.deals.ring_swap import _ring_swap_chain, autocorrelation_time
+from foglight.worlds.deals.ring_swap import _ring_swap_chain
 
 PUBLISHED = {  # the sizes of [Solinas2023, Table 1]: the game, and how many cards have been played
     192: ("oh_hell(players=3,suits=2,ranks=4,tricks=2)", 3),

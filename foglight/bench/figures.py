@@ -1,4 +1,4 @@
-"""What the benches of beliefs share: rows of tables, figures beside a peer's and a bar, rates, random positions."""
+"""What benches share: rows of tables, figures beside a peer's and a bar, rates, random positions."""
 
 import importlib.util
 import random
@@ -10,10 +10,14 @@ from typing import Any
 from foglight.bits import get
 from foglight.cards import tricks
 from foglight.names import BadInput
+from foglight.rules import CHANCE
 from foglight.state import State, new_state
 
 LARGE = "oh_hell(players=4,tricks=12)"  # 52 cards, four of them undealt
 FEWEST, MOST = 5, 40  # cards played at a random position
+ROUNDS = 3  # of a race
+
+Side = Callable[[int], Any]  # does its work so many times
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,7 @@ def number(value: Any) -> str:
     return str(value)
 
 
-def rate(side: Callable[[int], Any], seconds: float) -> float:
+def rate(side: Side, seconds: float) -> float:
     """How many a second, the best of three: noise of the machine only ever slows. The first calls compile."""
     side(10)
     n, elapsed = 50, 0.0
@@ -99,10 +103,43 @@ def rate(side: Callable[[int], Any], seconds: float) -> float:
     return n / min(elapsed, _seconds(side, n), _seconds(side, n))
 
 
-def _seconds(side: Callable[[int], Any], n: int) -> float:
+def race(sides: list[Side], seconds: float) -> list[float]:
+    """How often a second each side does its work, the best of a few rounds in which they take turns."""
+    counts = [_calibrated(side, seconds) for side in sides]
+    best = [0.0] * len(sides)
+    for _ in range(ROUNDS):
+        best = [max(rate, n / _seconds(side, n)) for rate, side, n in zip(best, sides, counts, strict=True)]
+    return best
+
+
+def _calibrated(side: Side, seconds: float) -> int:
+    """How many fill the time; finding out also compiles and warms the caches."""
+    side(1)
+    n, elapsed = 1, _seconds(side, 1)
+    while elapsed < seconds / 8:
+        n *= 2
+        elapsed = _seconds(side, n)
+    return max(1, int(n * seconds / elapsed))
+
+
+def _seconds(side: Side, n: int) -> float:
     begin = time.perf_counter()
     side(n)
     return time.perf_counter() - begin
+
+
+def check_seconds(seconds: float) -> None:
+    """Refuse a time for each side and round that is too short or too long."""
+    if not 0.01 <= seconds <= 600:
+        raise BadInput(f"seconds must be from 0.01 to 600, not {seconds}")
+
+
+def dealt(name: str) -> State:
+    """A game after its first deals, at random, always the same."""
+    state, rng = new_state(name), random.Random(0)
+    while state.player == CHANCE:
+        state.play(rng.choice(state.actions()))
+    return state
 
 
 def played(name: str, plays: int, rng: random.Random) -> State:

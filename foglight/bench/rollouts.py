@@ -5,17 +5,13 @@ n rollouts from the root. That cannot start where chance moves, so both sides st
 turns, several times, and each one's best rate counts: noise of the machine only ever slows.
 """
 
-import importlib.util
-import random
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from foglight.names import BadInput
+from foglight.bench.figures import Row, Side, check_seconds, dealt, load_peer, race
 from foglight.playouts import random_playouts
-from foglight.rules import CHANCE
-from foglight.state import State, new_state
+from foglight.state import State
 
 CASES = {  # our game: the same game there
     "phantom_ttt": "phantom_ttt",
@@ -39,54 +35,36 @@ CASES = {  # our game: the same game there
         "turn_based_simultaneous_game(game=goofspiel(num_cards=5,points_order=descending,imp_info=True))"
     ),
 }
-ROUNDS = 3
 
 
 @dataclass(frozen=True)
-class Rollouts:
+class Rollouts(Row):
     """Playouts a second on one game."""
 
     game: str
     foglight: float
     openspiel: float
 
-    @property
-    def ratio(self) -> float:
-        return self.foglight / self.openspiel
-
     def summary(self) -> dict[str, Any]:
-        return {**asdict(self), "ratio": self.ratio}
+        return {**super().summary(), "ratio": self.foglight / self.openspiel}
 
 
 def run(seconds: float = 0.5) -> Iterator[Rollouts]:
     """Measure every case, about `seconds` for each side and round."""
-    if importlib.util.find_spec("pyspiel") is None:
-        raise BadInput("this bench compares with OpenSpiel; install it with: pip install 'foglight[openspiel]'")
+    check_seconds(seconds)
     for ours, theirs in CASES.items():
-        state = _after_deal(new_state(ours))
-        sides = [_ours(state), _theirs(theirs, state.history())]
-        sizes = [_calibrated(side, seconds) for side in sides]
-        best = [0.0, 0.0]
-        for _ in range(ROUNDS):
-            best = [max(rate, _rate(side, n)) for rate, side, n in zip(best, sides, sizes, strict=True)]
-        yield Rollouts(ours, *best)
+        state = dealt(ours)
+        yield Rollouts(ours, *race([_ours(state), _theirs(theirs, state.history())], seconds))
 
 
-def _after_deal(state: State) -> State:
-    deal = random.Random(0)
-    while state.player == CHANCE:
-        state.play(deal.choice(state.actions()))
-    return state
-
-
-def _ours(state: State) -> Callable[[int], Any]:
+def _ours(state: State) -> Side:
     return lambda n: random_playouts(state, n, seed=n)
 
 
-def _theirs(name: str, history: list[int]) -> Callable[[int], Any]:
+def _theirs(name: str, history: list[int]) -> Side:
+    game = load_peer(name)
     import pyspiel
 
-    game = pyspiel.load_game(name)
     state = game.new_initial_state()
     for action in history:
         state.apply_action(action)
@@ -97,15 +75,3 @@ def _theirs(name: str, history: list[int]) -> Callable[[int], Any]:
         bot.mcts_search(state)
 
     return playouts
-
-
-def _calibrated(side: Callable[[int], Any], seconds: float) -> int:
-    """How many playouts fill the time; finding out also compiles and warms the caches."""
-    side(10)
-    return max(1000, int(_rate(side, 1000) * seconds))
-
-
-def _rate(side: Callable[[int], Any], n: int) -> float:
-    begin = time.perf_counter()
-    side(n)
-    return n / (time.perf_counter() - begin)

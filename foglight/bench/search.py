@@ -10,6 +10,7 @@ left over: the worlds it draws hold exactly the cards that were really dealt. Wi
 one turned up, none is left over, and the game is fair.
 """
 
+import contextlib
 import random
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -17,14 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from foglight.agents import Agent, load_agent
-from foglight.bench.figures import Figure, load_peer
+from foglight.agents import Seat, agent_class, load_agent
+from foglight.bench.figures import Figure, check_seconds, dealt, load_peer, race
 from foglight.bench.rollouts import CASES
-from foglight.bench.solve import race
-from foglight.names import BadInput
+from foglight.names import BadInput, parse_spec
 from foglight.playouts import random_playouts
 from foglight.randomness import generator
-from foglight.rules import CHANCE, num_players
+from foglight.rules import num_players
 from foglight.search.belief import Belief
 from foglight.search.leaves import rollout
 from foglight.search.paths.information_set_search import search
@@ -46,11 +46,10 @@ TIMES, SHARE = 3.0, 0.6  # the bars
 
 def run(seconds: float = 0.5) -> Iterator[Figure]:
     """Measure every case, about `seconds` for each side and round."""
-    if not 0.01 <= seconds <= 600:
-        raise BadInput(f"seconds must be from 0.01 to 600, not {seconds}")
+    check_seconds(seconds)
     for game in DEALT:
         for observers in ("single", "multi"):
-            state = _dealt(game)
+            state = dealt(game)
             mine = _decisions(state, f"ismcts(iterations={SIMULATIONS},observers={observers})")
             ours, theirs = race([mine, _peer_decisions(state, CASES[game])], seconds)
             what = f"ismcts({observers}), {game}"
@@ -62,13 +61,6 @@ def run(seconds: float = 0.5) -> Iterator[Figure]:
         yield Figure(what, ours * SIMULATIONS, "/s", "playouts", plain * SIMULATIONS, times=SHARE)
 
 
-def _dealt(game: str) -> State:
-    state, rng = new_state(game), random.Random(0)
-    while state.player == CHANCE:
-        state.play(rng.choice(state.actions()))
-    return state
-
-
 def _inside(game: str) -> State:
     state, rng = new_state(game), random.Random(0)
     for _ in range(INTO):
@@ -76,18 +68,10 @@ def _inside(game: str) -> State:
     return state
 
 
-def _seated(agent: str, state: State) -> Agent:
-    """An agent that knows what the seat to move has observed."""
-    loaded = load_agent(agent)
-    loaded.start(state.game, state.player, 0)
-    for observation in state.observations(state.player):
-        loaded.observe(observation)
-    return loaded
-
-
 def _decisions(state: State, agent: str) -> Callable[[int], Any]:
-    seated, actions = _seated(agent, state), state.actions()
-    return lambda n: [seated.act(actions) for _ in range(n)]
+    loaded, actions = load_agent(agent), state.actions()
+    Seat(loaded, state.game, state.player, 0, state.observations(state.player))
+    return lambda n: [loaded.act(actions) for _ in range(n)]
 
 
 def _peer_decisions(state: State, name: str) -> Callable[[int], Any]:
@@ -135,24 +119,26 @@ def duel(
     """
     from foglight.bridges.openspiel_bot import AgentBot
 
-    peer, ours = load_peer(DUELS[game]), load_agent(agent)
-    if not hasattr(ours, "iterations"):
+    peer = load_peer(DUELS[game])
+    if "iterations" not in agent_class(parse_spec(agent).name).options():
         raise BadInput(f"{agent} has no iterations; give a searching agent")
     seats, rng = num_players(new_state(game).game), random.Random(1)
     spec = f"{agent[:-1]},iterations={simulations})" if agent.endswith(")") else f"{agent}(iterations={simulations})"
-    mine = [AgentBot(spec, game, seat, seed=1 + 10**6 * seat) for seat in range(seats)]
     theirs = [_peer_bot(simulations, exploration, 7 + seat) for seat in range(seats)]
     margins = []
-    for i in range(games):
-        state, seat = peer.new_initial_state(), i % seats
-        mine[seat].restart()
-        while not state.is_terminal():
-            if state.is_chance_node():
-                outcomes, odds = zip(*state.chance_outcomes(), strict=True)
-                state.apply_action(rng.choices(outcomes, odds)[0])
-            else:
-                mover = state.current_player()
-                state.apply_action((mine if mover == seat else theirs)[mover].step(state))
-        returns = state.returns()
-        margins.append(returns[seat] - (sum(returns) - returns[seat]) / (seats - 1))
+    with contextlib.ExitStack() as stack:
+        bots = [AgentBot(spec, game, seat, seed=1 + 10**6 * seat) for seat in range(seats)]
+        mine = [stack.enter_context(contextlib.closing(bot)) for bot in bots]
+        for i in range(games):
+            state, seat = peer.new_initial_state(), i % seats
+            mine[seat].restart()
+            while not state.is_terminal():
+                if state.is_chance_node():
+                    outcomes, odds = zip(*state.chance_outcomes(), strict=True)
+                    state.apply_action(rng.choices(outcomes, odds)[0])
+                else:
+                    mover = state.current_player()
+                    state.apply_action((mine if mover == seat else theirs)[mover].step(state))
+            returns = state.returns()
+            margins.append(returns[seat] - (sum(returns) - returns[seat]) / (seats - 1))
     return float(np.mean(margins)), float(np.std(margins) / np.sqrt(games))

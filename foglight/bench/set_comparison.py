@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from foglight.chess.blind import NO_SENSE
 from foglight.compile import kernel
-from foglight.rules import NOTHING, TERMINAL, begin, new_worlds, num_words, observe, player, transition
+from foglight.rules import NOTHING, TERMINAL, begin, new_worlds, num_words, observe, player, step, transition
 from foglight.search.sets.search import Report, SetSearch
 from foglight.worlds.regeneration import BeliefLost
 from foglight.worlds.tracker import Tracker
@@ -22,12 +23,28 @@ _FEW, _CAP = 20, 3000  # worlds that a player looks at, and of which it keeps tr
 _ROUNDS, _SHORT = 5, 2.0  # rounds of timing where the baseline takes less than so many seconds
 
 
+WAYS: dict[str, dict[str, Any]] = {  # options of SetSearch; `as published` lacks what we have added, parts of sets
+    "baseline": {"mode": "baseline"},
+    "as published": {"mode": "accelerated", "parts": False},
+    "accelerated": {"mode": "accelerated"},
+    "exact": {"mode": "exact"},
+}
+
+
 class Met(NamedTuple):
     """Whose turn it is, the worlds that this seat holds possible, and after how many actions."""
 
     seat: int
     rows: np.ndarray  # uint64[n, words]
     after: int
+
+
+def first_turn(game: Any) -> Met:
+    """White's first turn in blind chess, after a sense that tells nothing."""
+    rows = np.zeros((1, int(num_words(game))), np.uint64)
+    begin(game, rows[0])
+    step(game, rows[0], NO_SENSE)
+    return Met(1, rows, 1)
 
 
 def positions(game: Any, n: int, seed: int, *, leaf: Any, after: Sequence[int], most: int) -> list[Met]:

@@ -8,29 +8,20 @@ the cache without what we have added to it, the parts of sets (`foglight/search/
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from foglight.bench.figures import Figure
-from foglight.bench.set_comparison import Compared, compare, positions
+from foglight.bench.set_comparison import WAYS, Compared, compare, first_turn, positions
 from foglight.blind_chess.leaves import Centipawns
-from foglight.chess.blind import NO_SENSE
 from foglight.games import load_game
 from foglight.names import BadInput
-from foglight.rules import begin, num_words, step
 from foglight.search.sets.search import SetSearch
 from foglight.search.sets.sketches import jaccard, signature
 
 GAME = "rbc"
 DEPTH, POSITIONS = 3, 20
 AFTER, MOST = range(5, 40, 2), 300  # actions before a position, the last of them a sense; worlds of one
-WAYS: dict[str, dict[str, Any]] = {
-    "baseline": {"mode": "baseline"},
-    "as published": {"mode": "accelerated", "parts": False},
-    "accelerated": {"mode": "accelerated"},
-    "exact": {"mode": "exact"},
-}
 SPEED_UP, SECONDS, MEAN, WORST = 2.87, 600, 100, 300  # the bars
 
 
@@ -49,17 +40,9 @@ def tasks(depth: int, moves: int, n: int, seed: int) -> list[tuple[str, Callable
     return found
 
 
-def first_turn(game: Any) -> np.ndarray:
-    """The only world at white's first turn, after its sense."""
-    row = np.zeros((1, int(num_words(game))), np.uint64)
-    begin(game, row[0])
-    step(game, row[0], NO_SENSE)
-    return row
-
-
 def _first_turn(depth: int, moves: int) -> list[Figure]:
     game = load_game(GAME)
-    rows, leaf = first_turn(game), Centipawns()
+    rows, leaf = first_turn(game).rows, Centipawns()
     compare(game, 1, rows, 1, 1, leaf, WAYS)  # compiles
     found = compare(game, 1, rows, depth, moves, leaf, WAYS)
     shallow = min(depth, DEPTH)  # every bound is held against a search of its own

@@ -20,15 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from foglight.bench.figures import Row, load_peer, number
-from foglight.names import BadInput
+from foglight.bench.figures import ROUNDS, Row, Side, check_seconds, load_peer, number, race
 from foglight.solving.whole.plans import gaps
 from foglight.solving.whole.regret import Regrets
 from foglight.solving.whole.sequences import SequenceForm
 from foglight.solving.whole.solver import exploitability, sequence_form, solve
 from foglight.solving.whole.tree import build_tree
-
-Side = Callable[[int], Any]  # does its work so many times
 
 GOOFSPIEL = "goofspiel(cards=5)"
 CASES = {  # our game: the same game there, and the ratios wanted to OpenSpiel and to LiteEFG
@@ -40,7 +37,6 @@ CASES = {  # our game: the same game there, and the ratios wanted to OpenSpiel a
     ),
 }
 SIZED = ["kuhn_poker", *CASES, "liars_dice(dice=1,sides=6)", "goofspiel(cards=6)"]
-ROUNDS = 3
 SPEED = "solving, one core"
 MEMORY = "trees and their sequence forms"
 
@@ -94,8 +90,7 @@ class Size(Row):
 
 def tasks(seconds: float = 0.5) -> list[tuple[str, Callable[[], list[Row]]]]:
     """All measurements, each with the title of its table; about `seconds` for each side and round."""
-    if not 0.01 <= seconds <= 600:
-        raise BadInput(f"seconds must be from 0.01 to 600, not {seconds}")
+    check_seconds(seconds)
     load_peer("kuhn_poker")
     title = SPEED if has_liteefg() else f"{SPEED} (LiteEFG's column is empty; for it: pip install LiteEFG)"
     found: list[tuple[str, Callable[[], list[Row]]]] = []
@@ -179,31 +174,6 @@ def size(game: str) -> Size:
         build_tree(game).num_bytes / n,  # a fresh one, without what building the form has remembered in it
         form.num_bytes / n,
     )
-
-
-def race(sides: list[Side], seconds: float) -> list[float]:
-    """How often a second each side does its work, the best of a few rounds in which they take turns."""
-    counts = [_calibrated(side, seconds) for side in sides]
-    best = [0.0] * len(sides)
-    for _ in range(ROUNDS):
-        best = [max(rate, n / _seconds(side, n)) for rate, side, n in zip(best, sides, counts, strict=True)]
-    return best
-
-
-def _calibrated(side: Side, seconds: float) -> int:
-    """How many fill the time; finding out also compiles and warms the caches."""
-    side(1)
-    n, elapsed = 1, _seconds(side, 1)
-    while elapsed < seconds / 8:
-        n *= 2
-        elapsed = _seconds(side, n)
-    return max(1, int(n * seconds / elapsed))
-
-
-def _seconds(side: Side, n: int) -> float:
-    begin = time.perf_counter()
-    side(n)
-    return time.perf_counter() - begin
 
 
 def _repeated(once: Callable[[], Any]) -> Side:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from foglight.bench.figures import Row
+from foglight.pictures import panels, save
 from foglight.rules import TERMINAL, num_players
 from foglight.state import new_state
 from foglight.worlds.tracker import Tracker
@@ -81,35 +82,24 @@ def sizes(game: str, positions: bool = False, games: int = 100, cap: int = 100_0
 
 def plot(path: Path, games: int = 100, cap: int = 100_000) -> None:
     """Median and largest sizes by number of observations, one panel for each game, into a picture."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     names = list(dict.fromkeys(game for game, _ in CASES))
-    figure, panels = pyplot.subplots(2, 4, figsize=(14, 6.4), sharey=True, layout="constrained")
-    for panel, game in zip(panels.flat, names, strict=False):
+    figure, parts = panels(len(names), 14, 6.4, columns=4, sharey=True)
+    for axes, game in zip(parts, names, strict=True):
         for positions, colour in ((False, "tab:blue"), (True, "tab:orange")):
             if (game, positions) not in CASES:
                 continue
             by_time = {t: s for t, s in sizes(game, positions, games, cap).items() if len(s) >= games // 5}
             what = "positions" if positions else "worlds"
-            panel.plot(by_time.keys(), [np.median(s) for s in by_time.values()], color=colour, label=f"{what}, median")
-            panel.plot(by_time.keys(), [max(s) for s in by_time.values()], ":", color=colour, label=f"{what}, largest")
-        panel.set_title(game, fontsize=9)
-        panel.set_yscale("log")
-        panel.set_ylim(0.8, 2 * cap)
-        panel.axhline(cap, color="grey", linewidth=0.5)
-        panel.set_xlabel("observations of the seat")
-        panel.grid(alpha=0.3)
-    for panel in panels.flat[len(names) :]:
-        panel.axis("off")
-    for panel in panels[:, 0]:
-        panel.set_ylabel("worlds held possible")
-    handles, labels = panels.flat[0].get_legend_handles_labels()
+            axes.plot(by_time.keys(), [np.median(s) for s in by_time.values()], color=colour, label=f"{what}, median")
+            axes.plot(by_time.keys(), [max(s) for s in by_time.values()], ":", color=colour, label=f"{what}, largest")
+        axes.set_title(game, fontsize=9)
+        axes.set(yscale="log", ylim=(0.8, 2 * cap), xlabel="observations of the seat")
+        axes.axhline(cap, color="grey", linewidth=0.5)
+    for axes in parts[::4]:
+        axes.set_ylabel("worlds held possible")
+    handles, labels = parts[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="lower right", bbox_to_anchor=(0.98, 0.12), frameon=False)
-    figure.savefig(path, dpi=110)
-    pyplot.close(figure)
+    save(figure, path)
 
 
 def _observations(game: str, rng: random.Random) -> list[list[int]]:

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from foglight.bench.figures import Figure, Row
+from foglight.files import replacing
 from foglight.names import BadInput, unknown
 from foglight.solving.depth_limited.batched import BatchedRegrets, form_arrays
 from foglight.solving.depth_limited.subgame import Subgames
 from foglight.solving.depth_limited.trunk import Trunk
-from foglight.solving.whole.plans import realised, values
+from foglight.solving.whole.plans import counterfactual_values, realised
 from foglight.solving.whole.regret import Regrets
 from foglight.solving.whole.sequences import Ranges, SequenceForm
 from foglight.values.networks.datasets import Request
@@ -115,11 +116,8 @@ def export(path: Path, seed: int = 0, beliefs: int = BELIEFS) -> None:
     """Write the belief states of all games for `python -m foglight.bench.tensor_cfr`."""
     from foglight.bench.tensor_cfr import save_cases
 
-    try:
-        with path.open("wb") as file:
-            save_cases(file, [case(game, beliefs, seed) for game in TRUNKS])
-    except OSError as error:
-        raise BadInput(f"cannot write {path}: {error.strerror}") from None
+    with replacing(path) as part, part.open("wb") as file:
+        save_cases(file, [case(game, beliefs, seed) for game in TRUNKS])
 
 
 def belief_states(game: str, beliefs: int, seed: int) -> tuple[SequenceForm, list[np.ndarray]]:
@@ -140,7 +138,7 @@ def _one_by_one(sequences: SequenceForm, ranges: Ranges) -> list[np.ndarray]:
         given = [own[:, b] for own in ranges]
         solver = Regrets(sequences, "cfr+", given)
         solver.iterate(ITERATIONS)
-        found.append(values(sequences, solver.average(), given))
+        found.append(counterfactual_values(sequences, solver.average(), given))
     return [np.stack(own, axis=1) for own in zip(*found, strict=True)]
 
 

@@ -37,10 +37,11 @@ from foglight.chess.board import (
     pieces_of,
 )
 from foglight.chess.moves import CASTLE_LEFT, meaning_seen, move_between, write_moves
-from foglight.compile import jitable, kernel
+from foglight.compile import is_compiled, jitable, kernel
 from foglight.names import BadInput
 from foglight.randomness import generator, unit
-from foglight.worlds.expansion import place, table_of, thin
+from foglight.tables import place, table_of
+from foglight.worlds.expansion import sifted, thin
 from foglight.worlds.regeneration import BeliefLost
 
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
@@ -128,7 +129,7 @@ class Boards:
         sieve = np.zeros(2)  # the threshold, and how much of it has been carried on
         begin = n = 0
         while True:
-            table = table_of(rows, n, WORDS)
+            table = table_of(rows, n, WORDS, is_compiled())
             begin, n, tried = how(self.boards, self.weights, begin, event, rows, weights, n, table, sieve)
             self.tried += tried
             done = begin == self.size
@@ -163,18 +164,6 @@ def _taken_move(requested: int, landed: int, seat: int) -> int:
 
 
 # What follows a board -------------------------------------------------------------------------------------------
-
-
-@jitable
-def sifted(share, sieve):
-    """The share with which a board goes on, 0 if it is dropped."""
-    if share >= sieve[0]:
-        return share
-    sieve[1] += share / sieve[0]
-    if sieve[1] < 1.0:
-        return 0.0
-    sieve[1] -= 1.0
-    return sieve[0]
 
 
 @jitable

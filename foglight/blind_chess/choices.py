@@ -13,7 +13,7 @@ request is the mean over boards.
 """
 
 import numpy as np
-from numpy import int64, uint64
+from numpy import uint64
 
 from foglight.bits import get, lowest
 from foglight.blind_chess.captures import is_in_check, king_of, quiet, quiet_room, two_leaps
@@ -22,6 +22,7 @@ from foglight.chess.board import EMPTY, KING, KNIGHT, TURN, WORDS, of_kind, piec
 from foglight.chess.moves import NUM_MOVES
 from foglight.compile import kernel
 from foglight.randomness import fold
+from foglight.tables import find, slots_for
 
 SCALE, CAUGHT, UNNOTICED = 400.0, 0.08, 0.2
 INNER = np.array([8 * rank + file for rank in range(1, 7) for file in range(1, 7)])  # windows at the edge show less
@@ -29,8 +30,8 @@ INNER = np.array([8 * rank + file for rank in range(1, 7) for file in range(1, 7
 
 def information(boards: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """How many bits a look around each square of INNER is expected to tell about which board it is."""
-    room = 1 << int(np.ceil(np.log2(2 * len(boards) + 2)))
-    return _information(boards, weights, INNER, np.zeros(room, np.int64), np.zeros(room))
+    room = slots_for(len(boards) + 1)
+    return _information(boards, weights, INNER, np.zeros(room, np.uint64), np.zeros(room))
 
 
 def chances(boards: np.ndarray, requests: np.ndarray, known: np.ndarray | None = None) -> np.ndarray:
@@ -83,16 +84,15 @@ def dangers(boards, seat):
 @kernel
 def _information(boards, weights, squares, keys, sums):
     found = np.zeros(len(squares))
-    mask = len(keys) - 1
     for s in range(len(squares)):
-        keys[:] = 0
+        keys[:] = uint64(0)
         sums[:] = 0.0
         for i in range(len(boards)):
-            key = 1 + blind.window(boards[i], squares[s])
-            slot = int64(uint64(fold(uint64(0), key)) & uint64(mask))
-            while keys[slot] != 0 and keys[slot] != key:
-                slot = slot + 1 & mask
-            keys[slot] = key
+            key = uint64(fold(uint64(0), 1 + blind.window(boards[i], squares[s])))
+            slot = find(keys, key)
+            if slot < 0:
+                slot = -1 - slot
+                keys[slot] = key
             sums[slot] += weights[i]
         for slot in range(len(keys)):
             if sums[slot] > 0.0:

@@ -9,7 +9,15 @@ from foglight.search.leaves import evaluate
 
 
 class Centipawns(NamedTuple):
-    """The position of a game of chess on a board of that size, at a glance; the king is worth `win`."""
+    """The position of a game of chess on a board of that size, at a glance, in centipawns; the king is worth `win`.
+
+    >>> state = fl.new_state("rbc")
+    >>> state.play(64)  # white senses nothing
+    >>> search = fl.SetSearch("rbc", seat=1, turns=1, leaf=fl.Centipawns())
+    >>> found = search.valuations(state.world)
+    >>> len(found.actions), found.complete
+    (35, True)
+    """
 
     size: int = 8
     win: float = 10_000.0

@@ -26,7 +26,7 @@ import numpy as np
 from numpy import uint64
 
 from foglight.bits import bit, get, lowest
-from foglight.blind_chess.boards import NONE, START, Boards, add_board, capture_square, sifted
+from foglight.blind_chess.boards import NONE, START, Boards, add_board, capture_square
 from foglight.blind_chess.captures import attackers, king_of, quiet, quiet_room, two_leaps
 from foglight.blind_chess.evaluation import centipawns
 from foglight.chess import blind
@@ -48,6 +48,7 @@ from foglight.chess.board import (
 )
 from foglight.chess.moves import list_moves, meaning_seen, write_moves
 from foglight.compile import jitable, kernel
+from foglight.worlds.expansion import sifted
 from foglight.worlds.regeneration import BeliefLost
 
 UNIFORM, TEMPERATURE = 0.25, 80.0

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyspiel
 
-from foglight.agents import load_agent
+from foglight.agents import Seat, load_agent
 from foglight.bridges import openspiel
 from foglight.compile import snake_case
 from foglight.names import BadInput
@@ -50,13 +50,16 @@ _TWINS: dict[str, Callable[[Any], str]] = {  # OpenSpiel's text for a game of ou
 
 
 class AgentBot(pyspiel.Bot):
-    """An agent of ours, for OpenSpiel; every game it starts has a seed of its own, from the one given."""
+    """An agent of ours, for OpenSpiel; every game it starts has a seed of its own, from the one given.
+
+    `close` ends what the agent may have started, such as an engine.
+    """
 
     def __init__(self, agent: str, game: Any, seat: int, seed: int = 0) -> None:
         pyspiel.Bot.__init__(self)
         self.agent, self.seat, self.seed = load_agent(agent), seat, seed
         self.referee: State = new_state(game)
-        if hasattr(self.agent, "read"):
+        if self.agent.at_terminal:
             raise BadInput(f"{agent} needs somebody at the terminal and cannot be an OpenSpiel bot")
         if not 0 <= seat < num_players(self.referee.game):
             raise BadInput(f"{self.referee.game} has seats 0 to {num_players(self.referee.game) - 1}, not {seat}")
@@ -68,9 +71,12 @@ class AgentBot(pyspiel.Bot):
     def restart(self) -> None:
         """A new game begins."""
         self.referee = State(self.referee.game)
-        self.told: list[int] = []
-        self.agent.start(self.referee.game, self.seat, self.seed + self.started)
+        self.place = Seat(self.agent, self.referee.game, self.seat, self.seed + self.started)
         self.started += 1
+
+    def close(self) -> None:
+        """End what the agent has started; the bot may play on."""
+        self.agent.close()
 
     def restart_at(self, state: Any) -> None:
         """A new game begins at this state, whoever moves there."""
@@ -114,7 +120,7 @@ class AgentBot(pyspiel.Bot):
         referee = self._played(State(self.referee.game), state)
         if all(item.player != self.seat for item in history):
             self.restart()
-        elif referee.observations(self.seat)[: len(self.told)] != self.told:
+        elif referee.observations(self.seat)[: len(self.place.observations)] != list(self.place.observations):
             raise BadInput(
                 f"this state does not go on from what seat {self.seat} has seen; "
                 "call restart_at(state) if another game is played"
@@ -140,10 +146,8 @@ class AgentBot(pyspiel.Bot):
 
     def _tell(self, referee: State) -> None:
         """Tell the agent what its seat observed on the way to this position."""
-        observed = referee.observations(self.seat)
-        for observation in observed[len(self.told) :]:
-            self.agent.observe(observation)
-        self.referee, self.told = referee, observed
+        self.place.tell(referee.observations(self.seat))
+        self.referee = referee
 
 
 def _twin(game: Any) -> Any:

@@ -52,7 +52,7 @@ def find_bot(bot: str, engine: str | None = None) -> Callable[[], Any]:
 
     def make() -> Any:
         """A bot whose module is new: AttackerBot uses up lists of its module, and only passes in later games."""
-        return getattr(importlib.reload(sys.modules[found.__module__]), name)()
+        return vars(importlib.reload(sys.modules[found.__module__]))[name]()
 
     return make
 
@@ -91,7 +91,7 @@ def play_games(
 def with_engine(agent: str, engine: str | None) -> str:
     """The agent, with an engine if it takes one and none is written."""
     spec = parse_spec(agent)
-    if engine is None or not hasattr(agent_class(spec.name), "engine") or "engine" in dict(spec.arguments):
+    if engine is None or "engine" not in agent_class(spec.name).options() or "engine" in dict(spec.arguments):
         return agent
     return str(Spec(spec.name, (*spec.arguments, ("engine", find_engine(engine)))))
 
@@ -101,7 +101,8 @@ def _play(number: int, player: Any, other: Any, white: bool, seconds: float, sav
     from reconchess import LocalGame, play_local_game
 
     game = LocalGame(seconds, 0)
-    with contextlib.redirect_stdout(sys.stderr), _closing(other):  # bots may print, and our output may be data
+    # bots may print, and our output may be data
+    with contextlib.redirect_stdout(sys.stderr), contextlib.closing(player), _closing(other):
         try:
             winner, reason, history = play_local_game(*((player, other) if white else (other, player)), game=game)
         except Exception as error:
@@ -128,11 +129,12 @@ def _play(number: int, player: Any, other: Any, white: bool, seconds: float, sav
 
 @contextlib.contextmanager
 def _closing(bot: Any) -> Iterator[None]:
-    """End the engine of a bot such as TroutBot, whatever happens: its thread would keep the program alive."""
+    """End the engines of a bot such as TroutBot, whatever happens: their threads would keep the program alive."""
+    from chess.engine import SimpleEngine
+
     try:
         yield
     finally:
-        close = getattr(getattr(bot, "engine", None), "close", None)
-        if close is not None:
+        for engine in [part for part in vars(bot).values() if isinstance(part, SimpleEngine)]:
             logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it complains at length about what was under way
-            close()
+            engine.close()

@@ -32,7 +32,7 @@ class FoglightPlayer(Player):
     def __init__(self, agent: str | None = None, seed: int = 0) -> None:
         written = agent or os.environ.get(VARIABLE, DEFAULT)
         self.agent, self.seed = load_agent(written), seed
-        if hasattr(self.agent, "read"):
+        if self.agent.at_terminal:
             raise BadInput(f"{written} needs somebody at the terminal and cannot play reconchess")
 
     def handle_game_start(self, color: bool, board: chess.Board, opponent_name: str) -> None:
@@ -92,14 +92,11 @@ class FoglightPlayer(Player):
 
     def close(self) -> None:
         """End what the agent may have started, such as an engine."""
-        close = getattr(self.agent, "close", None)
-        if close is not None:
-            close()
+        self.agent.close()
 
     def _asked(self, actions: list[int], seconds_left: float) -> int:
-        """What the agent does; one that minds the clock is told."""
-        if hasattr(self.agent, "seconds_left"):
-            self.agent.seconds_left = seconds_left
+        """What the agent does, knowing how many seconds it has left for the whole game."""
+        self.agent.seconds_left = seconds_left
         return self.agent.act(actions)
 
     def _tell_own_move(self, result: int) -> None:

@@ -1,11 +1,7 @@
-"""A belief for people: on the terminal and as a picture."""
+"""A belief on the terminal."""
 
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from foglight.names import BadInput
 from foglight.worlds.marginals import Marginals
 
 NOTHING_THERE = "."
@@ -59,41 +55,3 @@ def _table(belief: Marginals) -> Any:
 def _glow(share: float) -> str:
     level = int(40 + 180 * share)
     return f"on rgb({level},{level // 4},0)" if 0.0 < share < 1 - 1e-9 else ""
-
-
-def draw(belief: Marginals, path: Path, title: str) -> None:
-    """The belief as a picture: one map for each thing that may be somewhere."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise BadInput("pictures need matplotlib; install it with: pip install 'foglight[plots]'") from None
-    things = sorted({what for odds in belief.odds for what in odds if what not in (NOTHING_THERE, "played")})
-    if not things:
-        raise BadInput("there is nothing anywhere yet, so there is nothing to draw")
-    if belief.columns:
-        figure = Figure(
-            figsize=(max(5.0, 1 + 2.2 * len(things)), 0.5 + 0.5 * len(belief.places) / belief.columns),
-            layout="constrained",
-        )
-        for k, what in enumerate(things):
-            shares = np.array([odds.get(what, 0.0) for odds in belief.odds]).reshape(-1, belief.columns)
-            axes = figure.add_subplot(1, len(things), k + 1)
-            axes.imshow(shares, vmin=0, vmax=1, cmap="inferno")
-            axes.set(title=what, xticks=[], yticks=[])
-            for (row, column), share in np.ndenumerate(shares):
-                if share > 0.0:
-                    colour = "black" if share > 0.6 else "white"
-                    axes.text(column, row, f"{share:.0%}", ha="center", va="center", color=colour, fontsize=7)
-    else:
-        open_ = [i for i, odds in enumerate(belief.odds) if "played" not in odds]
-        shares = np.array([[belief.odds[i].get(what, 0.0) for i in open_] for what in things])
-        figure = Figure(figsize=(2 + 0.28 * len(open_), 1 + 0.5 * len(things)), layout="constrained")
-        axes = figure.add_subplot()
-        axes.imshow(shares, vmin=0, vmax=1, cmap="inferno", aspect="auto")
-        axes.set_xticks(range(len(open_)), [belief.places[i] for i in open_], rotation=90, fontsize=7)
-        axes.set_yticks(range(len(things)), things)
-    figure.suptitle(title, fontsize=8, wrap=True)
-    try:
-        figure.savefig(path, dpi=150)
-    except (OSError, ValueError) as error:
-        raise BadInput(f"cannot write the picture {path}: {error}") from None

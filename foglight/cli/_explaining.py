@@ -13,8 +13,13 @@ _ODDS = ("odds", "strategy")  # notes with a number for each action
 class Explained(Agent):
     """Another agent, whose moves are explained at the terminal as it makes them."""
 
+    at_terminal = True
+
     def __init__(self, agent: Agent, name: str) -> None:
         self.agent, self.name = agent, name
+
+    def check(self, game: Any) -> None:
+        self.agent.check(game)
 
     def start(self, game: Any, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
@@ -24,25 +29,25 @@ class Explained(Agent):
         super().observe(observation)
         self.agent.observe(observation)
 
-    def read(self, information: str, choices: dict[int, tuple[str, ...]]) -> None:
-        """Before each action: what the legal ones are called."""
+    def read(self, information: str, choices: Mapping[int, Sequence[str]]) -> None:
         self.choices = choices
+        self.agent.read(information, choices)
 
     def act(self, actions: Sequence[int] | None = None) -> int:
         action = self.agent.act(actions)
         out.print(f"\nseat {self.seat}, {self.name}, plays {self.choices[action][0]}")
-        if hasattr(self.agent, "explain"):
+        if self.agent.gives_reasons:
             tell(account(self.agent, self.choices))
         else:
             out.print("it does not say why")
         return action
 
 
-def account(agent: Any, choices: Mapping[int, Sequence[str]]) -> dict[str, Any]:
+def account(agent: Agent, choices: Mapping[int, Sequence[str]]) -> dict[str, Any]:
     """An agent's explanation of its last action as plain data; actions best first."""
     why = agent.explain()
     odds = next((why.notes[name] for name in _ODDS if name in why.notes), None)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for place, action in enumerate(why.actions):
         value = why.values[place]
         row = {
@@ -61,9 +66,8 @@ def account(agent: Any, choices: Mapping[int, Sequence[str]]) -> dict[str, Any]:
         "seconds": why.seconds,
         "notes": {name: note for name, note in why.notes.items() if name not in _ODDS},
     }
-    if hasattr(agent, "fusion") and why.worlds:
-        fused, met = agent.fusion()
-        facts["fusion"] = {"states": fused, "of": met}
+    if why.worlds and (fusion := agent.fusion()) is not None:
+        facts["fusion"] = {"states": fusion[0], "of": fusion[1]}
     return facts
 
 

@@ -1,7 +1,9 @@
-"""The command that learns: value networks by self-play, or for one trunk."""
+"""The commands that train value networks: by self-play, and for one trunk."""
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,79 +13,121 @@ from foglight.cli._app import Json, Seed, app, bar, fail
 from foglight.games import load_game
 from foglight.names import BadInput
 
+Game = Annotated[str, typer.Argument(help="A game of two seats, such as 'leduc_poker'.")]
+Mass = Annotated[bool, typer.Option(help="Multiply outputs by the mass of an information state; the paper does not.")]
+Device = Annotated[str, typer.Option(help="Device that trains: cpu or cuda.")]
+
 
 @app.command()
 def train(
-    game: Annotated[str, typer.Argument(help="Such as 'leduc_poker'.")],
-    folder: Annotated[Path | None, typer.Option(help="Where all goes; runs/train-GAME if not given.")] = None,
-    kind: Annotated[str, typer.Option(help="histories, particle, concatenation; with --trunk also positional.")] = "",
-    depth: Annotated[int, typer.Option(help="Transitions of the trunk that is resolved at a move.")] = 2,
-    particles: Annotated[int, typer.Option(help="Histories held at most.")] = 100,
-    iterations: Annotated[int, typer.Option(help="Of CFR+, in a trunk; with --trunk, in a subgame.")] = 0,
-    rounds: Annotated[int, typer.Option(help="Of playing and training.")] = 16,
-    games: Annotated[int, typer.Option(help="Of each round.")] = 200,
-    easy: Annotated[int, typer.Option(help="Trunks go to the end where that takes fewer nodes than this.")] = 0,
-    trunk: Annotated[int, typer.Option(help="No self-play: learn random beliefs at this depth of the game.")] = 0,
-    strategies: Annotated[int, typer.Option(help="Random strategies, with --trunk.")] = 1000,
-    recall: Annotated[str, typer.Option(help="Features, with --trunk: perfect or imperfect.")] = "perfect",
-    sparse: Annotated[float, typer.Option(help="With --trunk, the least share of a belief that is kept.")] = 1.0,
-    steps: Annotated[int, typer.Option(help="Of training, after each round; with --trunk, in all.")] = 0,
-    base: Annotated[int, typer.Option(help="How wide a base is.")] = 0,
-    width: Annotated[int, typer.Option(help="How wide the regression is.")] = 0,
-    mass: Annotated[
-        bool, typer.Option(help="Multiply by the mass of an information state; the paper does not.")
-    ] = True,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    processes: Annotated[int, typer.Option(help="That play; as many as there are cores if not given.")] = 0,
+    game: Game,
+    folder: Annotated[Path | None, typer.Option(help="Folder of the run; by default runs/train-GAME.")] = None,
+    kind: Annotated[str, typer.Option(help="Network: histories, particle or concatenation.")] = "histories",
+    depth: Annotated[int, typer.Option(help="Depth of the trunks that are solved, in transitions.")] = 2,
+    particles: Annotated[int, typer.Option(help="Histories that a belief holds at most.")] = 100,
+    iterations: Annotated[int, typer.Option(help="CFR+ iterations per trunk.")] = 50,
+    rounds: Annotated[int, typer.Option(help="Rounds, each of games and then training.")] = 16,
+    games: Annotated[int, typer.Option(help="Games per round.")] = 200,
+    steps: Annotated[int, typer.Option(help="Training steps per round.")] = 500,
+    easy: Annotated[
+        int, typer.Option(help="Solve to the end of the game where that takes fewer nodes than this; 0: never.")
+    ] = 0,
+    base: Annotated[int, typer.Option(help="Width of a base.")] = 64,
+    width: Annotated[int, typer.Option(help="Width of the regression's hidden layers.")] = 256,
+    mass: Mass = True,
+    device: Device = "cpu",
+    processes: Annotated[int, typer.Option(help="Processes that play games; 0: one per core.")] = 0,
     seed: Seed = 0,
     json_: Json = False,
 ) -> None:
-    """Learn a value network for a game; the same command goes on where it ended."""
+    """Train a value network by self-play, for the agent particle_resolving; the same command resumes."""
     name = str(load_game(game))
-    folder = folder or Path("runs") / f"train-{''.join(c if c.isalnum() else '-' for c in name).strip('-')}"
-    processes = processes or os.cpu_count() or 1
-    for what, number, least in (("depth", depth, 1), ("rounds", rounds, 1), ("games", games, 1), ("seed", seed, 0)):
+    _check(1, depth=depth, particles=particles, iterations=iterations, rounds=rounds, games=games, steps=steps)
+    _check(1, base=base, width=width)
+    _check(0, easy=easy, processes=processes, seed=seed)
+    from foglight.values.self_play.experience import Plan
+    from foglight.values.self_play.learning import learn
+
+    network: dict[str, Any] = {"kind": kind, "base": base, "width": width, "mass": mass}
+    plan = Plan(name, depth, particles, iterations, rounds, games, steps, seed=seed, easy=easy, **network)
+    folder = folder or _folder("train", name)
+    facts: dict[str, Any] = {}
+    with _resumable(folder), bar("games") as progress:
+
+        def follow(at: Any) -> None:
+            facts.update(loss=at.loss)
+            progress(at.done, at.total, None, at.loss, f"round {at.round + 1} of {rounds}, {at.what}")
+
+        file = learn(plan, folder, processes or os.cpu_count() or 1, follow, device)
+    _report(name, file, facts, json_)
+    if not json_:
+        typer.echo(f"to play it: foglight match --game '{name}' 'particle_resolving(network=\"{file}\")' random")
+
+
+@app.command("train-trunk")
+def train_trunk(
+    game: Game,
+    depth: Annotated[int, typer.Argument(help="Transitions from the start of the game to the end of the trunk.")],
+    folder: Annotated[Path | None, typer.Option(help="Folder of the run; by default runs/train-trunk-GAME.")] = None,
+    kind: Annotated[str, typer.Option(help="Network: positional, particle, concatenation or histories.")] = "particle",
+    strategies: Annotated[int, typer.Option(help="Random strategies that the data set is made of.")] = 1000,
+    iterations: Annotated[int, typer.Option(help="CFR+ iterations per subgame of the data set.")] = 100,
+    recall: Annotated[str, typer.Option(help="Recall of the features: perfect or imperfect.")] = "perfect",
+    sparse: Annotated[float, typer.Option(help="Least share of each range that is kept, from 0 to 1.")] = 1.0,
+    steps: Annotated[int, typer.Option(help="Training steps in all.")] = 10_000,
+    base: Annotated[int, typer.Option(help="Width of a base; 0: that of the positional network's list.")] = 0,
+    width: Annotated[int, typer.Option(help="Width of the regression's hidden layers; 0: 5 times its input.")] = 0,
+    mass: Mass = True,
+    device: Device = "cpu",
+    processes: Annotated[int, typer.Option(help="Processes that make the data set; 0: one per core.")] = 0,
+    seed: Seed = 0,
+    json_: Json = False,
+) -> None:
+    """Train a value network for the end of one trunk, on random strategies; the same command resumes."""
+    name = str(load_game(game))
+    _check(1, depth=depth, strategies=strategies, iterations=iterations, steps=steps)
+    _check(0, base=base, width=width, processes=processes, seed=seed)
+    if not 0.0 <= sparse <= 1.0:
+        raise BadInput(f"sparse must be from 0 to 1, not {sparse}")
+    from foglight.values.networks.datasets import Request
+    from foglight.values.networks.training import Settings
+    from foglight.values.trunk.training import train_trunk as train_network
+
+    request = Request(name, depth, strategies, iterations, seed, recall, sparse)
+    settings = Settings(kind, seed, base=base or None, width=width or None, mass=mass)
+    folder = folder or _folder("train-trunk", name)
+    facts: dict[str, Any] = {}
+    with _resumable(folder), bar("shards") as progress:
+
+        def follow(at: Any) -> None:
+            facts.update(loss=at.loss, exploitability=at.exploitability)
+            progress(at.done, at.total, at.exploitability, at.loss, at.what)
+
+        file = train_network(request, settings, steps, folder, device, processes or os.cpu_count() or 1, follow)
+    _report(name, file, facts, json_)
+
+
+def _check(least: int, **numbers: int) -> None:
+    for what, number in numbers.items():
         if number < least:
             raise BadInput(f"{what} must be at least {least}, not {number}")
-    sizes = {"base": base, "width": width}
-    given: dict[str, Any] = {key: number for key, number in sizes.items() if number}
-    facts: dict[str, Any] = {}
+
+
+def _folder(command: str, game: str) -> Path:
+    return Path("runs") / f"{command}-{''.join(c if c.isalnum() else '-' for c in game).strip('-')}"
+
+
+@contextmanager
+def _resumable(folder: Path) -> Iterator[None]:
     try:
-        if trunk:
-            from foglight.values.networks.datasets import Request
-            from foglight.values.networks.training import Settings
-            from foglight.values.trunk.training import train_trunk
-
-            request = Request(name, trunk, strategies, iterations or 100, seed, recall, sparse)
-            settings = Settings(kind or "particle", seed, mass=mass, **given)
-            with bar("shards") as progress:
-
-                def follow(at: Any) -> None:
-                    facts.update(loss=at.loss, exploitability=at.exploitability)
-                    progress(at.done, at.total, at.exploitability, at.loss, at.what)
-
-                file = train_trunk(request, settings, steps or 10_000, folder, device, processes, follow)
-        else:
-            from foglight.values.self_play.experience import Plan
-            from foglight.values.self_play.learning import learn
-
-            asked = given | ({"kind": kind} if kind else {}) | ({"iterations": iterations} if iterations else {})
-            plan = Plan(name, depth, particles, rounds=rounds, games=games, seed=seed, easy=easy, mass=mass, **asked)
-            if steps:
-                plan = type(plan)(**{**plan.__dict__, "steps": steps})
-            with bar("games") as progress:
-
-                def tell(at: Any) -> None:
-                    facts.update(loss=at.loss)
-                    progress(at.done, at.total, None, at.loss, f"round {at.round + 1} of {rounds}, {at.what}")
-
-                file = learn(plan, folder, processes, tell, device)
+        yield
     except KeyboardInterrupt:
-        fail(f"stopped; what was learned is in {folder}, and the same command goes on", 130)
-    if json_:
-        typer.echo(json.dumps({"game": name, "network": str(file), **facts}, indent=2))
+        fail(f"stopped; the run is in {folder}, and the same command resumes it", 130)
+
+
+def _report(game: str, file: Path, facts: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps({"game": game, "network": str(file), **facts}, indent=2))
         return
     known = ", ".join(f"{key} {number:.4g}" for key, number in facts.items() if number is not None)
     typer.echo(f"{file}{': ' if known else ''}{known}")
-    if not trunk:
-        typer.echo(f"to play it: foglight match --game '{name}' 'particle_resolving(network=\"{file}\")' random")

@@ -70,6 +70,7 @@ def play(
     seed: Seed = 0,
 ) -> None:
     """Play against an agent; you see what your seat sees."""
+    from foglight.agents import opened
     from foglight.arena.referee import play_game
     from foglight.cli._explaining import Explained
     from foglight.rules import num_players
@@ -79,14 +80,14 @@ def play(
         raise BadInput(f"{loaded} has seats 0 to {num_players(loaded) - 1}, not {seat}")
     if seed < 0:
         raise BadInput(f"seed must be at least 0, not {seed}")
-    seated = [fl.load_agent("human" if i == seat else vs) for i in range(num_players(loaded))]
-    if explain:
-        seated = [agent if i == seat else Explained(agent, vs) for i, agent in enumerate(seated)]
-    try:
-        record, state = play_game(loaded, seated, seed)
-    except EOFError:
-        out.print("\nyou left the game")
-        return
+    with opened(["human" if i == seat else vs for i in range(num_players(loaded))]) as seated:
+        if explain:
+            seated = [agent if i == seat else Explained(agent, vs) for i, agent in enumerate(seated)]
+        try:
+            record, state = play_game(loaded, seated, seed)
+        except EOFError:
+            out.print("\nyou left the game")
+            return
     payoff = record.returns[seat]
     result = "you win" if payoff > 0 else "you lose" if payoff < 0 else "nobody wins"
     out.print(f"\nthe game is over: {result} ({payoff:+g}). What was really there:\n{state}")
@@ -142,6 +143,7 @@ def tournament(
     """Let every agent meet every other, and rate them."""
     from foglight.arena import report
     from foglight.arena.tournament import play_tournament, with_budget
+    from foglight.pictures import check_picture
 
     if time_ is not None and iterations is not None:
         raise BadInput("give --time or --iterations, not both")
@@ -150,7 +152,7 @@ def tournament(
     if anchor is not None and anchor not in players:
         raise BadInput(f"--anchor must be one of the agents, not {anchor!r}")
     if plot is not None:
-        report.check_picture(plot)
+        check_picture(plot)
     with _playing(store) as progress:
         result = play_tournament(game, players, games, seed, workers, store, progress, budget)
     if anchor is not None:

@@ -9,7 +9,7 @@ import typer
 
 import foglight as fl
 from foglight.cli._app import Json, Seed, app, bar, err, fail, out, show
-from foglight.names import BadInput
+from foglight.names import BadInput, parse_spec
 
 
 @app.command()
@@ -42,7 +42,8 @@ def solve(
         fail("stopped; nothing is kept yet" if save else "stopped; --save FILE would keep what is done", 130)
     seconds, nodes = time.perf_counter() - begin, sequences.tree.num_nodes
     if json_:
-        facts = {name: getattr(policy, name) for name in ("game", "method", "iterations", "value", "exploitability")}
+        facts = {"game": policy.game, "method": policy.method, "iterations": policy.iterations}
+        facts |= {"value": policy.value, "exploitability": policy.exploitability}
         facts |= {"seconds": seconds, "tree_seconds": tree_seconds, "saved": str(save) if save else None}
         typer.echo(json.dumps({**facts, "nodes": nodes, "information_states": sequences.num_states}, indent=2))
         return
@@ -94,7 +95,7 @@ def belief(
     json_: Json = False,
 ) -> None:
     """Show what a seat can know, and what may be hidden from it, how likely."""
-    from foglight.cli._belief import draw, heat
+    from foglight.cli._belief import heat
 
     state = _position(game, moves, store, number, after)
     if not -1 <= seat < state.num_players:
@@ -103,9 +104,8 @@ def belief(
     filtered = fl.history_filter(state.game, state.observations(seat), seat, mover=mover)
     found = filtered.belief(seed=seed)
     if plot is not None:
-        draw(
-            found, plot, f"{state.game}: what seat {seat} may think" if seat >= 0 else f"{state.game}: the public view"
-        )
+        title = f"what seat {seat} may think" if seat >= 0 else "the public view"
+        found.draw(plot, f"{state.game}: {title}")
     if json_:
         typer.echo(json.dumps({**found.summary(), **_counts(filtered)}, indent=2))
         return
@@ -170,13 +170,12 @@ def analyse(
     json_: Json = False,
 ) -> None:
     """Ask an agent what it would play at a position, knowing what the seat knows, and why."""
-    from foglight.arena.referee import time_budget
+    from foglight.agents import Seat, agent_class
     from foglight.cli._explaining import account, tell
 
     if seed < 0:
         raise BadInput(f"seed must be at least 0, not {seed}")
-    loaded = fl.load_agent(agent)
-    if not hasattr(loaded, "explain"):
+    if not agent_class(parse_spec(agent).name).gives_reasons:
         raise BadInput(f"{agent} does not say why it plays what it plays; ask one that searches, such as epimc")
     state = _position(game, moves, store, number, after)
     if state.player < 0:
@@ -184,13 +183,12 @@ def analyse(
         raise BadInput(f"nobody decides here: {what}")
     if seat not in (None, state.player):
         raise BadInput(f"seat {state.player} is to move here, not {seat}; leave --seat out, or give other moves")
-    loaded.start(state.game, state.player, seed)
-    for observation in state.observations(state.player):
-        loaded.observe(observation)
-    if time_budget(loaded):
-        loaded.act(state.actions())  # compiles and loads, so that the clock measures thinking
-    loaded.act(state.actions())
-    facts = account(loaded, state.choices())
+    with fl.load_agent(agent) as loaded:
+        Seat(loaded, state.game, state.player, seed, state.observations(state.player))
+        if loaded.time:
+            loaded.act(state.actions())  # compiles and loads, so that the clock measures thinking
+        loaded.act(state.actions())
+        facts = account(loaded, state.choices())
     if json_:
         known = {"game": str(state.game), "seat": state.player, "agent": agent}
         typer.echo(json.dumps({**known, **facts}, indent=2))

@@ -11,12 +11,24 @@ from foglight.rules import check
 
 
 def game_names() -> list[str]:
-    """The names of the games, ascending."""
+    """The names of the games, ascending.
+
+    >>> [name for name in fl.game_names() if "poker" in name]
+    ['kuhn_poker', 'leduc_poker']
+    """
     return sorted(module.name for module in pkgutil.iter_modules(__path__))
 
 
 def load_game(game: Any) -> Any:
-    """The game of a text such as `dark_hex(rows=4,cols=4)`, its parameters checked; a game is checked and returned."""
+    """The game of a text such as `dark_hex(rows=4,cols=4)`, its parameters checked; a game is checked and returned.
+
+    >>> game = fl.load_game("dark_hex(rows=4)")
+    >>> game.rows, game.cols, str(game)
+    (4, 4, 'dark_hex(rows=4,cols=4)')
+    >>> fl.load_game("dark_hex(rows=99)")
+    Traceback (most recent call last):
+    foglight.names.BadInput: dark_hex: rows must be from 1 to 8, not 99
+    """
     if isinstance(game, str):
         spec = parse_spec(game)
         if ":" in spec.name:

@@ -6,7 +6,8 @@ The paper lets a seat win that takes at least half of the 8 tricks, which both d
 
 world   as `foglight.cards.tricks` says; own word 0: the set of the 22 cards
 action  the card, counted suit by suit (2c 3c ... As, the suits c d h s); chance: the card dealt, to both in turn
-observe one's own cards as they are dealt, every card played
+observe a hand, its own seat alone, at once when its last card is dealt, and nobody notices a card before that; every
+        card played, everybody; which 22 cards are in play, all know from the start
 """
 
 from typing import Annotated, NamedTuple

@@ -9,7 +9,8 @@ world   as `foglight.cards.tricks` says; own word 0: the fields below, and from 
         one; own word 1: the set of trumps
 action  the card, counted rank by rank (2c 2d 2s 2h 3c ...), or the number of cards plus the bid; chance: first the
         number of tricks, then the dealer, then cards
-observe one's own cards as they are dealt; who else is dealt a card; all that follows, and the draws before it
+observe the number of tricks and the dealer, everybody; a hand, its own seat alone, at once when its last card is dealt,
+        and nobody notices a card before that; the card turned, every bid and every card played, everybody
 """
 
 from typing import Annotated, NamedTuple

@@ -10,7 +10,8 @@ OpenSpiel speaks of spades being broken, but never notes that they are; `breakin
 
 world   as `foglight.cards.tricks` says; own word 0: 4 bits a seat, its bid plus one, then whether spades are broken
 action  the card, counted suit by suit (2c 3c ... As, the suits c d h s), or 52 plus the bid; chance: the card dealt
-observe one's own cards as they are dealt, every bid and every card played
+observe a hand, its own seat alone, at once when its last card is dealt, and nobody notices a card before that; every
+        bid and every card played, everybody
 """
 
 from typing import Annotated, NamedTuple

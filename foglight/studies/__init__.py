@@ -5,7 +5,7 @@ each result as it is done, and then writes a table and a picture beside the data
 it ended.
 """
 
-import importlib.util
+import importlib
 import json
 import os
 import pkgutil
@@ -13,7 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
+from foglight.files import write_whole
 from foglight.names import BadInput, unknown
+from foglight.pictures import check_picture
 from foglight.version import __version__
 
 Progress = Callable[[int, int], None]
@@ -52,10 +54,9 @@ def load_study(name: str) -> Any:
 def run_study(name: str, folder: Path, quick: bool, seed: int, progress: Progress | None = None) -> str:
     """Work out what is missing in `folder`, then write `data.json`, `table.md` and `picture.png`; the table."""
     study = load_study(name)
-    if importlib.util.find_spec("matplotlib") is None:
-        raise BadInput("studies draw pictures; install what they need with: pip install 'foglight[plots]'")
     cells = study.cells(quick, seed)
     ledger = Ledger(folder / f"cells-{'quick' if quick else 'full'}-{seed}.jsonl")
+    check_picture(folder / "picture.png")
     for done, (cell, arguments) in enumerate(cells.items()):
         if progress is not None:
             progress(done, len(cells))
@@ -63,8 +64,8 @@ def run_study(name: str, folder: Path, quick: bool, seed: int, progress: Progres
             ledger.add(cell, study.work(**arguments))
     results = {cell: ledger.results[cell] for cell in cells}
     table = study.table(results)
-    (folder / "data.json").write_text(json.dumps(results, indent=1), encoding="utf-8")
-    (folder / "table.md").write_text(table, encoding="utf-8")
+    write_whole(folder / "data.json", json.dumps(results, indent=1).encode())
+    write_whole(folder / "table.md", table.encode())
     study.draw(results, folder / "picture.png")
     return str(table)
 

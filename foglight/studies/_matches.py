@@ -10,7 +10,9 @@ from typing import Any
 
 from foglight.arena.intervals import wilson
 from foglight.arena.match import play_match
-from foglight.arena.report import new_figure, save, win_rate_axes
+from foglight.arena.report import win_rate_axes
+from foglight.pictures import panels, save
+from foglight.studies._tables import Results, markdown
 
 CARD_GAME, BATTLESHIP = "card_game", "battleship"
 DARK_CHESS = "dark_chess(size=4,repetition=ignore)"
@@ -18,8 +20,6 @@ PHANTOM_TTT = "phantom_ttt"
 DARK_HEX, SMALL_HEX = "dark_hex(rows=4,cols=4)", "dark_hex(rows=3,cols=3)"
 BASE = {PHANTOM_TTT: 2000}  # iterations of PIMC, 200 where nothing is said
 PUBLISHED_GAMES = 500
-
-Results = dict[str, dict[str, Any]]
 
 
 def cells_of(
@@ -67,21 +67,20 @@ def ratio_text(ratio: float) -> str:
 def table_of(results: Results, published: Mapping[tuple[str, str], str], note: str) -> str:
     """Win rates with their intervals by ratio, beside what the paper's text says of them."""
     ratios = sorted({result["ratio"] for result in results.values()})
-    lines = [
-        f"| game | agent | {' | '.join(map(ratio_text, ratios))} | ms a move | published |",
-        f"|---|---|{'---:|' * (len(ratios) + 1)}---|",
-    ]
+    columns = ["game", "agent", *map(ratio_text, ratios), "ms a move", "published"]
+    rows = []
     for (game, line), points in grouped(results).items():
         by_ratio = {point["ratio"]: point for point in points}
-        rates = " | ".join(_rate(by_ratio[ratio]) if ratio in by_ratio else "" for ratio in ratios)
+        rates = [rate_text(by_ratio[ratio]) if ratio in by_ratio else "" for ratio in ratios]
         ms = by_ratio[max(by_ratio)]["ms"][0]
-        lines.append(f"| {short(game)} | {line} | {rates} | {ms:.3g} | {published.get((game, line), '')} |")
+        rows.append([short(game), line, *rates, f"{ms:.3g}", published.get((game, line), "")])
     played = sorted({result["games"] for result in results.values()})
     head = f"{' or '.join(map(str, played))} games a cell; 95 % intervals; ms a move at the largest budget."
-    return "\n".join(lines) + f"\n\n{head} {note}\n"
+    return markdown(columns, rows, left=(0, 1, len(columns) - 1)) + f"\n{head} {note}\n"
 
 
-def _rate(point: dict[str, Any]) -> str:
+def rate_text(point: dict[str, Any]) -> str:
+    """A win rate in per cent, with its 95 % interval."""
     low, high = wilson(point["score"], point["games"])
     return f"{point['score'] / point['games']:.0%} ({100 * low:.0f}–{100 * high:.0f})"
 
@@ -105,10 +104,8 @@ def draw_panels(results: Results, path: Path, xlabel: str = "budget, ours : PIMC
     groups = grouped(results)
     games = list(dict.fromkeys(game for game, _ in groups))
     columns = min(3, len(games))
-    rows = -(-len(games) // columns)
-    figure = new_figure(4.6 * columns, 3.6 * rows)
-    for place, game in enumerate(games):
-        axes = figure.add_subplot(rows, columns, place + 1)
+    figure, parts = panels(len(games), 4.6 * columns, 3.6 * -(-len(games) // columns), columns)
+    for axes, game in zip(parts, games, strict=True):
         series = {
             line: [(point["ratio"], point["score"], point["games"]) for point in points]
             for (which, line), points in groups.items()
@@ -118,6 +115,6 @@ def draw_panels(results: Results, path: Path, xlabel: str = "budget, ours : PIMC
         ratios = sorted({ratio for points in series.values() for ratio, _, _ in points})
         axes.set_xticks(ratios, map(ratio_text, ratios))
         axes.minorticks_off()
-        if place:
+        if axes is not parts[0]:
             axes.get_legend().remove()
     save(figure, path)

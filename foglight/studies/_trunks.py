@@ -2,9 +2,11 @@
 
 import functools
 import tempfile
+from collections.abc import Sequence
 from typing import Any
 
 from foglight.names import BadInput
+from foglight.studies._tables import Results
 
 TRUNKS = {"goofspiel(cards=5)": 4, "leduc_poker": 7}  # depth: two rounds; five transitions after the two deals
 STRATEGIES = 1000
@@ -12,7 +14,17 @@ SEEDS = {True: 1, False: 10}  # by quick
 LONGEST = 2**17  # steps, of a full run
 JUDGING = 1000  # iterations of CFR+
 
-Results = dict[str, dict[str, Any]]
+
+def cells_of(exact: str, kinds: Sequence[str], quick: bool, seed: int, **arguments: Any) -> Results:
+    """For each game a cell of exact values, and one for each kind of network and run."""
+    found: Results = {}
+    for game in TRUNKS:
+        found[f"{game}, {exact}"] = {"game": game, "kind": exact}
+        for run in range(seed, seed + SEEDS[quick]):
+            for kind in kinds:
+                given = {"game": game, "kind": kind, "seed": run, "strategies": STRATEGIES}
+                found[f"{game}, {kind}, {run}"] = given | arguments
+    return found
 
 
 def training_of(game: str, kind: str, strategies: int, seed: int, mass: bool = True) -> tuple[Any, str]:
@@ -41,8 +53,3 @@ def _data(game: str, strategies: int, seed: int) -> Any:
 
     with tempfile.TemporaryDirectory() as folder:
         return generate(Request(game, TRUNKS[game], strategies, seed=seed), folder, processes=2)
-
-
-def runs_of(results: Results, game: str, kind: str) -> list[dict[str, Any]]:
-    """The results of one kind in one game."""
-    return [result for result in results.values() if result["game"] == game and result["kind"] == kind]

@@ -4,7 +4,6 @@ Depths 1, 2 and 3 sample all actions alike and solve what was recorded by inform
 lines are ours: steered sampling at depth 3, and the depth left to the agent.
 """
 
-from pathlib import Path
 from typing import Any
 
 from foglight.studies import _matches
@@ -40,13 +39,9 @@ def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
     return _matches.cells_of(games, LINES, _matches.PUBLISHED_GAMES, seed)
 
 
-work = _matches.meet
+work, draw = _matches.meet, _matches.draw_panels
 
 
 def table(results: _matches.Results) -> str:
     note = "PIMC has 200 iterations, in phantom_ttt 2,000. The paper gives curves; its text gives the values shown."
     return _matches.table_of(results, PUBLISHED, note)
-
-
-def draw(results: _matches.Results, path: Path) -> None:
-    _matches.draw_panels(results, path)

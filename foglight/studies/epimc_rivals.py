@@ -8,8 +8,8 @@ second level. Results depend on the machine, and do not follow from the seed.
 from pathlib import Path
 from typing import Any
 
-from foglight.arena.intervals import wilson
-from foglight.arena.report import new_figure, save
+from foglight.arena.report import win_rate_bars
+from foglight.pictures import panels, save
 from foglight.studies import _matches
 from foglight.studies._matches import DARK_CHESS, DARK_HEX, PHANTOM_TTT
 
@@ -68,17 +68,8 @@ def _draw_equal(results: _matches.Results, path: Path) -> None:
     """Win rates at one budget: a panel for each game, a line for each agent."""
     groups = _matches.grouped(results)
     games = list(dict.fromkeys(game for game, _ in groups))
-    figure = new_figure(3.6 * len(games), 3.2)
-    panels = figure.subplots(1, len(games), sharey=True, squeeze=False)[0]
-    for axes, game in zip(panels, games, strict=True):
-        for place, line in enumerate(LINES):
-            point = groups[game, line][0]
-            rate, (low, high) = point["score"] / point["games"], wilson(point["score"], point["games"])
-            axes.errorbar(rate, place, xerr=[[rate - low], [high - rate]], fmt="o", color="C0", capsize=3)
-        axes.axvline(0.5, color="0.6", linewidth=0.8, zorder=0)
-        axes.set(xlim=(0, 1), xlabel="win rate against pimc", title=_matches.short(game))
-        axes.xaxis.set_major_formatter(lambda rate, _: f"{rate:.0%}")
-        axes.grid(axis="x", alpha=0.3)
-    panels[0].set_yticks(range(len(LINES)), list(LINES))
-    panels[0].invert_yaxis()
+    figure, parts = panels(len(games), 3.6 * len(games), 3.2, sharey=True)
+    for axes, game in zip(parts, games, strict=True):
+        points = {line: (groups[game, line][0]["score"], groups[game, line][0]["games"]) for line in LINES}
+        win_rate_bars(axes, points, title=_matches.short(game), xlabel="win rate against pimc")
     save(figure, path)

@@ -5,7 +5,6 @@ needs a tenth of a second a move where information set search needs milliseconds
 time.
 """
 
-from pathlib import Path
 from typing import Any
 
 from foglight.studies import _matches
@@ -25,12 +24,8 @@ def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
     return _matches.cells_of(games, LINES, 100 if quick else _matches.PUBLISHED_GAMES, seed)
 
 
-work = _matches.meet
+work, draw = _matches.meet, _matches.draw_panels
 
 
 def table(results: _matches.Results) -> str:
     return _matches.table_of(results, PUBLISHED, "PIMC has 200 iterations, in phantom_ttt 2,000.")
-
-
-def draw(results: _matches.Results, path: Path) -> None:
-    _matches.draw_panels(results, path)

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from foglight.pictures import panels, save
+from foglight.studies._tables import Results, markdown, mean_and_error, named, plus_minus
 from foglight.studies.filtering_sizes import SIZES
 from foglight.studies.filtering_values import LEARNED, belief, gibbs_values
 
@@ -31,36 +33,28 @@ def work(size: int, seed: int) -> dict[str, Any]:
     return errors
 
 
-def _mean(results: dict[str, dict[str, Any]], size: int, burn: int) -> tuple[np.ndarray, np.ndarray]:
-    errors = np.array([result[str(burn)] for cell, result in results.items() if cell.split()[0] == str(size)])
-    spread = errors.std(0, ddof=1) / len(errors) ** 0.5 if len(errors) > 1 else np.full(len(TRANSITIONS), np.nan)
-    return errors.mean(0), spread
+def _mean(results: Results, size: int, burn: int) -> tuple[np.ndarray, np.ndarray]:
+    return mean_and_error([result[str(burn)] for result in named(results, size)])
 
 
-def table(results: dict[str, dict[str, Any]]) -> str:
+def table(results: Results) -> str:
     shown = [TRANSITIONS.index(n) for n in (200, 1000, 10_000)]
-    lines = ["| size | transitions a sample | 200 transitions | 1 000 | 10 000 |", "|---:|---:|---:|---:|---:|"]
+    rows = []
     for size in SIZES:
         for burn in BURNS:
             mean, error = _mean(results, size, burn)
-            lines.append(
-                f"| {size:,} | {burn} | " + " | ".join(f"{mean[i]:.3f} ± {error[i]:.3f}" for i in shown) + " |"
-            )
-    return (
-        "\n".join(lines)
-        + "\n\nThe paper gives curves: burning fewer can be better at an equal number of transitions.\n"
-    )
+            rows.append([f"{size:,}", burn, *(plus_minus(mean[i], error[i]) for i in shown)])
+    columns = ["size", "transitions a sample", "200 transitions", "1 000", "10 000"]
+    note = "The paper gives curves: burning fewer can be better at an equal number of transitions."
+    return markdown(columns, rows, left=()) + f"\n{note}\n"
 
 
-def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 3), layout="constrained")
-    for column, size in enumerate(SIZES):
-        axes = figure.add_subplot(1, len(SIZES), 1 + column)
+def draw(results: Results, path: Path) -> None:
+    figure, parts = panels(len(SIZES), 10, 3)
+    for axes, size in zip(parts, SIZES, strict=True):
         for burn in BURNS:
             mean, error = _mean(results, size, burn)
             axes.errorbar(TRANSITIONS, mean, error, label=f"{burn}", capsize=2)
         axes.set(xscale="log", yscale="log", title=f"{size:,} histories", xlabel="transitions", ylabel="value error")
-    figure.axes[0].legend(title="transitions a sample")
-    figure.savefig(path, dpi=150)
+    parts[0].legend(title="transitions a sample")
+    save(figure, path)

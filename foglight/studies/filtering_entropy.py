@@ -8,14 +8,15 @@ one to two bits too high, `filtering_positions` tries others. Without voids entr
 less about who holds what. Policies see hands, not the order of dealing.
 """
 
-import statistics
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from foglight.pictures import panels, save
 from foglight.policies import Biased
 from foglight.solving.whole.expectation import expected_returns
+from foglight.studies._tables import Results, markdown, mean_and_error, named, plus_minus
 from foglight.studies.filtering_sizes import SIZES, position
 from foglight.worlds.deals.filter import DealFilter
 
@@ -27,17 +28,18 @@ PUBLISHED = {  # size: entropy and variance by bias, each with its standard erro
 }
 
 
-def belief(size: int, bias: float, seed: int) -> tuple[DealFilter, np.ndarray, np.ndarray]:
-    """A public belief state: its filter, the probability of each history, and its value for seat 0."""
-    policy = Biased(bias, seed)
+def belief(size: int, policy: Any, seed: int) -> tuple[DealFilter, np.ndarray, np.ndarray]:
+    """A public belief state played by the policy: its filter, each history's probability, and its value for seat 0."""
     state = position(size, seed, policy, voids=True)
-    found = DealFilter(state.game, state.observations(-1), -1, policy)
-    weights, values = [], []
-    for _, part, worlds in found.batches():
-        weights.append(part)
-        values.append(expected_returns(state.game, found.policy, worlds)[:, 0])
-    odds = np.concatenate(weights)
-    return found, odds / odds.sum(), np.concatenate(values)
+    deals = DealFilter(state.game, state.observations(-1), -1, policy)
+    parts = [(weights, values_of(deals, worlds)) for _, weights, worlds in deals.batches()]
+    odds, values = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return deals, odds / odds.sum(), values
+
+
+def values_of(deals: DealFilter, worlds: np.ndarray) -> np.ndarray:
+    """The value of each world for seat 0 when everybody goes on with the policy."""
+    return expected_returns(deals.game, deals.policy, worlds)[:, 0]
 
 
 def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
@@ -51,38 +53,30 @@ def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
 
 
 def work(size: int, bias: float, seed: int) -> dict[str, Any]:
-    _, odds, values = belief(size, bias, seed)
+    _, odds, values = belief(size, Biased(bias, seed), seed)
     positive = odds[odds > 0]
     mean = float(odds @ values)
     return {"entropy": float(-positive @ np.log2(positive)), "variance": float(odds @ (values - mean) ** 2)}
 
 
-def _summary(results: dict[str, dict[str, Any]], size: int, bias: float, what: str) -> tuple[float, float, int]:
-    values = [r[what] for cell, r in results.items() if cell.split()[:2] == [str(size), str(bias)]]
-    error = statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else float("nan")
-    return statistics.mean(values), error, len(values)
+def _summary(results: Results, size: int, bias: float, what: str) -> tuple[float, float]:
+    mean, error = mean_and_error([result[what] for result in named(results, size, bias)])
+    return float(mean), float(error)
 
 
-def table(results: dict[str, dict[str, Any]]) -> str:
-    lines = [
-        "| size | bias | entropy | published | variance | published | runs |",
-        "|---:|---:|---:|---:|---:|---:|---:|",
-    ]
+def table(results: Results) -> str:
+    rows = []
     for size, published in PUBLISHED.items():
         for i, bias in enumerate(BIASES):
             entropy, variance = (_summary(results, size, bias, what) for what in ("entropy", "variance"))
-            numbers = [entropy, published[i], variance, published[3 + i]]
-            shown = " | ".join(f"{number[0]:.2f} ± {number[1]:.2f}" for number in numbers)
-            lines.append(f"| {size:,} | {bias} | {shown} | {entropy[2]} |")
-    return "\n".join(lines) + "\n"
+            numbers = [plus_minus(*number, 2) for number in (entropy, published[i], variance, published[3 + i])]
+            rows.append([f"{size:,}", bias, *numbers, len(named(results, size, bias))])
+    return markdown(["size", "bias", "entropy", "published", "variance", "published", "runs"], rows, left=())
 
 
-def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 3), layout="constrained")
-    for k, what in enumerate(("entropy", "variance")):
-        axes = figure.add_subplot(1, 2, k + 1)
+def draw(results: Results, path: Path) -> None:
+    figure, parts = panels(2, 8, 3)
+    for k, (axes, what) in enumerate(zip(parts, ("entropy", "variance"), strict=True)):
         for size, published in PUBLISHED.items():
             ours = [_summary(results, size, bias, what) for bias in BIASES]
             line = axes.errorbar(BIASES, [o[0] for o in ours], [o[1] for o in ours], marker="o", label=f"{size:,}")
@@ -91,5 +85,5 @@ def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
                 BIASES, [t[0] for t in theirs], [t[1] for t in theirs], ls=":", marker="x", color=line[0].get_color()
             )
         axes.set(xlabel="policy bias", ylabel=what + (" (bits)" if what == "entropy" else ""), xticks=BIASES)
-    figure.axes[0].legend(title="histories (dotted: published)", fontsize=7, title_fontsize=7)
-    figure.savefig(path, dpi=150)
+    parts[0].legend(title="histories (dotted: published)", fontsize=7, title_fontsize=7)
+    save(figure, path)

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from foglight.compile import kernel
+from foglight.pictures import panels, save
 from foglight.policies import Biased, weigh
 from foglight.randomness import generator, weighted
 from foglight.rules import (
@@ -39,6 +40,7 @@ from foglight.rules import (
     transition,
 )
 from foglight.state import State
+from foglight.studies._tables import Results, markdown, mean_and_error, named, plus_minus
 from foglight.worlds.deals.diagnostics import of_weights
 from foglight.worlds.deals.filter import DealFilter
 
@@ -135,28 +137,19 @@ def _play_out(game, policy, worlds, playouts, random, out):
             out[w] += payoffs[0] / playouts
 
 
-def _of(results: dict[str, dict[str, Any]], tricks: int, what: str) -> np.ndarray:
-    return np.array([result[what] for cell, result in results.items() if cell.split()[0] == str(tricks)])
+def _of(results: Results, tricks: int, what: str) -> np.ndarray:
+    return np.array([result[what] for result in named(results, tricks)])
 
 
-def _mean(errors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    spread = errors.std(0, ddof=1) / len(errors) ** 0.5 if len(errors) > 1 else np.full(len(SAMPLES), np.nan)
-    return errors.mean(0), spread
-
-
-def table(results: dict[str, dict[str, Any]]) -> str:
+def table(results: Results) -> str:
     shown = [SAMPLES.index(n) for n in (10, 100, 400)]
-    lines = [
-        "| tricks played | sampler | 10 samples | 100 | 400 | ms for 400 | runs |",
-        "|---:|---|---:|---:|---:|---:|---:|",
-    ]
+    rows = []
     for tricks in TRICKS:
         for method in METHODS:
             errors = _of(results, tricks, method)
-            mean, error = _mean(errors)
-            numbers = " | ".join(f"{mean[i]:.3f} ± {error[i]:.3f}" for i in shown)
+            mean, error = mean_and_error(errors)
             cost = f"{1000 * np.median(_of(results, tricks, f'{method} seconds')):,.0f}" if method != METHODS[0] else ""
-            lines.append(f"| {tricks} | {method} | {numbers} | {cost} | {len(errors)} |")
+            rows.append([tricks, method, *(plus_minus(mean[i], error[i]) for i in shown), cost, len(errors)])
     worth, own_error = (
         " and ".join(f"{np.median(_of(results, tricks, what)):{form}}" for tricks in TRICKS)
         for what, form in (("effective", ",.0f"), ("error", ".3f"))
@@ -164,20 +157,18 @@ def table(results: dict[str, dict[str, Any]]) -> str:
     note = (
         f"The reference is worth {worth} equally weighted histories (medians), and has a standard error of {own_error}."
     )
-    return "\n".join(lines) + f"\n\n{note}\n"
+    columns = ["tricks played", "sampler", "10 samples", "100", "400", "ms for 400", "runs"]
+    return markdown(columns, rows, left=(1,)) + f"\n{note}\n"
 
 
-def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 4), layout="constrained")
-    for column, tricks in enumerate(TRICKS):
-        axes = figure.add_subplot(1, len(TRICKS), 1 + column)
+def draw(results: Results, path: Path) -> None:
+    figure, parts = panels(len(TRICKS), 10, 4)
+    for axes, tricks in zip(parts, TRICKS, strict=True):
         for method in METHODS:
-            mean, error = _mean(_of(results, tricks, method))
+            mean, error = mean_and_error(_of(results, tricks, method))
             style = "--" if method.startswith("RingSwap") else ":" if method.startswith("drawn") else "-"
             axes.errorbar(SAMPLES, mean, error, label=method, capsize=2, ls=style)
         played = f"{tricks} trick{'s' if tricks > 1 else ''} played"
         axes.set(xscale="log", yscale="log", title=f"52 cards, {played}", xlabel="samples", ylabel="value error")
-    figure.axes[0].legend(fontsize=7)
-    figure.savefig(path, dpi=150)
+    parts[0].legend(fontsize=7)
+    save(figure, path)

@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 
 from foglight.names import BadInput
+from foglight.pictures import panels, save
 from foglight.policies import Biased
 from foglight.state import State
+from foglight.studies._tables import Results, chosen, markdown, plus_minus
 from foglight.studies.filtering_entropy import BIASES, PUBLISHED
 from foglight.studies.filtering_sizes import SIZES, new_game, position
 from foglight.worlds.deals.filter import DealFilter
@@ -26,8 +28,6 @@ from foglight.worlds.deals.filter import DealFilter
 WAYS = ("played", "at random", "favourites", "alike")
 RUNS = {True: {192: 40, 12_960: 40, 544_320: 20}, False: dict.fromkeys(SIZES, 100)}  # by quick
 MOST = (408_240, 291_600, 116_640)  # histories, of the largest size: voids leave one of four numbers
-
-Results = dict[str, dict[str, Any]]
 
 
 def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
@@ -107,8 +107,7 @@ def _follows(suits: int, hands: list[list[int]], movers: list[int], seen: list[i
 
 
 def _entropies(results: Results, way: str, size: int, bias: float, most: int | None = None) -> list[float]:
-    wanted = {"way": way, "size": size, "bias": bias}
-    found = [result for result in results.values() if wanted.items() <= result.items()]
+    found = chosen(results, way=way, size=size, bias=bias)
     return [result["entropy"] for result in found if most is None or result["histories"] <= most]
 
 
@@ -124,45 +123,32 @@ def rows(results: Results) -> list[tuple[str, int, list[list[float]]]]:
 
 def table(results: Results) -> str:
     """Beside each mean, the number of runs that would have the published error."""
-    lines = [
-        "| size | positions | " + " | ".join(f"bias {bias} | runs like published" for bias in BIASES) + " |",
-        "|---:|---|" + "---:|---:|" * len(BIASES),
-    ]
+    lines: list[list[str]] = []
     for size, published in PUBLISHED.items():
-        shown = " | ".join(f"{mean:.2f} ± {error:.2f} | " for mean, error in published[: len(BIASES)])
-        lines.append(f"| {size:,} | published | {shown} |")
+        shown = [text for number in published[: len(BIASES)] for text in (plus_minus(*number, 2), "")]
+        lines.append([f"{size:,}", "published", *shown])
         for name, _, parts in (row for row in rows(results) if row[1] == size):
             said = []
             for part, (_, error) in zip(parts, published, strict=False):
                 if len(part) < 2:
-                    said.append(f"{len(part)} runs | ")
+                    said += [f"{len(part)} runs", ""]
                     continue
                 spread = statistics.stdev(part)
-                mean = f"{statistics.mean(part):.2f} ± {spread / len(part) ** 0.5:.2f}"
-                said.append(f"{mean} | {(spread / error) ** 2:.0f}")
-            lines.append(f"| {size:,} | {name} | {' | '.join(said)} |")
-    return "\n".join(lines) + "\n"
+                mean = plus_minus(statistics.mean(part), spread / len(part) ** 0.5, 2)
+                said += [mean, f"{(spread / error) ** 2:.0f}"]
+            lines.append([f"{size:,}", name, *said])
+    columns = ["size", "positions", *(text for bias in BIASES for text in (f"bias {bias}", "runs like published"))]
+    return markdown(columns, lines, left=(1,))
 
 
 def draw(results: Results, path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11, 3.5), layout="constrained")
-    for k, size in enumerate(SIZES):
-        axes = figure.add_subplot(1, len(SIZES), k + 1)
+    figure, axes_by_size = panels(len(SIZES), 11, 3.5)
+    for axes, size in zip(axes_by_size, SIZES, strict=True):
         for way in WAYS:
             parts = [_entropies(results, way, size, bias) for bias in BIASES]
             axes.plot(BIASES, [statistics.mean(part) for part in parts], "o-", label=way)
-        published = PUBLISHED[size][: len(BIASES)]
-        axes.errorbar(
-            BIASES,
-            [p[0] for p in published],
-            [p[1] for p in published],
-            ls=":",
-            marker="x",
-            color="black",
-            label="published",
-        )
+        means, errors = zip(*PUBLISHED[size][: len(BIASES)], strict=True)
+        axes.errorbar(BIASES, means, errors, ls=":", marker="x", color="black", label="published")
         axes.set(title=f"{size:,} histories", xlabel="policy bias", ylabel="entropy (bits)", xticks=BIASES)
-    figure.axes[0].legend(fontsize=7)
-    figure.savefig(path, dpi=150)
+    axes_by_size[0].legend(fontsize=7)
+    save(figure, path)

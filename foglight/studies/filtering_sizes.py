@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from foglight.pictures import panels, save
 from foglight.policies import weigh
 from foglight.state import State
+from foglight.studies._tables import Results, markdown
 from foglight.worlds.deals.filter import DealFilter
 
 SIZES = {  # published size: suits, ranks, tricks, tricks played; three seats
@@ -61,18 +63,16 @@ def work(size: int, seed: int) -> dict[str, Any]:
     return {"game": str(state.game), "counted": found.count(), "enumerated": enumerated}
 
 
-def table(results: dict[str, dict[str, Any]]) -> str:
-    lines = ["| published | counted | enumerated | game |", "|---:|---:|---:|---|"]
-    for size, result in results.items():
-        lines.append(f"| {int(size):,} | {result['counted']:,} | {result['enumerated']:,} | `{result['game']}` |")
-    return "\n".join(lines) + "\n"
+def table(results: Results) -> str:
+    rows = [
+        [f"{int(size):,}", f"{result['counted']:,}", f"{result['enumerated']:,}", f"`{result['game']}`"]
+        for size, result in results.items()
+    ]
+    return markdown(["published", "counted", "enumerated", "game"], rows, left=(3,))
 
 
-def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5, 3), layout="constrained")
-    axes = figure.add_subplot()
+def draw(results: Results, path: Path) -> None:
+    figure, (axes,) = panels(1, 5, 3)
     axes.loglog([int(size) for size in results], [result["counted"] for result in results.values()], "o-")
     axes.set(xlabel="published number of histories", ylabel="counted", title="Oh Hell: sizes of public states")
-    figure.savefig(path, dpi=150)
+    save(figure, path)

@@ -14,14 +14,17 @@ Errors are means over runs, with standard errors.
 """
 
 import functools
+import itertools
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from foglight.pictures import panels, save
 from foglight.policies import Biased
-from foglight.solving.whole.expectation import expected_returns
 from foglight.solving.whole.q_learning import q_learning
+from foglight.studies import filtering_entropy
+from foglight.studies._tables import Results, markdown, mean_and_error, named, plus_minus
 from foglight.studies.filtering_sizes import SIZES, position
 from foglight.worlds.deals.filter import DealFilter
 
@@ -39,23 +42,15 @@ def learned(game: str) -> Any:
 
 
 def belief(size: int, policy: str, seed: int) -> tuple[DealFilter, np.ndarray, np.ndarray]:
-    """A public belief state: its filter, the probability of each history, and its value for seat 0."""
+    """A public belief state by the policy of that name, as in `filtering_entropy`."""
     chosen: Any = learned(str(position(size, 0).game)) if policy == LEARNED else Biased(float(policy), seed)
-    state = position(size, seed, chosen, voids=True)
-    found = DealFilter(state.game, state.observations(-1), -1, chosen)
-    parts = [(weights, _values(found, worlds)) for _, weights, worlds in found.batches()]
-    odds = np.concatenate([weights for weights, _ in parts])
-    return found, odds / odds.sum(), np.concatenate([values for _, values in parts])
-
-
-def _values(found: DealFilter, worlds: np.ndarray) -> np.ndarray:
-    return expected_returns(found.game, found.policy, worlds)[:, 0]
+    return filtering_entropy.belief(size, chosen, seed)
 
 
 def gibbs_values(found: DealFilter, n: int, burn_in: int, seed: int) -> np.ndarray:
     """The values of n histories from the chain, `burn_in` transitions before each."""
     deals, patterns, _ = found.chain(seed).run(n, burn_in)
-    return _values(found, found.last_worlds(deals, patterns))
+    return filtering_entropy.values_of(found, found.last_worlds(deals, patterns))
 
 
 def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
@@ -85,45 +80,37 @@ def work(policy: str, size: int, seed: int) -> dict[str, Any]:
     return {method: of_method.mean(0).tolist() for method, of_method in errors.items()}
 
 
-def _mean(
-    results: dict[str, dict[str, Any]], policy: str, size: int, method: str
-) -> tuple[np.ndarray, np.ndarray, int]:
-    errors = np.array([r[method] for cell, r in results.items() if cell.split()[:2] == [policy, str(size)]])
-    spread = errors.std(0, ddof=1) / len(errors) ** 0.5 if len(errors) > 1 else np.full(len(SAMPLES), np.nan)
-    return errors.mean(0), spread, len(errors)
+def _mean(results: Results, policy: str, size: int, method: str) -> tuple[np.ndarray, np.ndarray]:
+    return mean_and_error([result[method] for result in named(results, policy, size)])
 
 
-def _policies(results: dict[str, dict[str, Any]]) -> list[str]:
+def _policies(results: Results) -> list[str]:
     return list(dict.fromkeys(cell.split()[0] for cell in results))
 
 
-def table(results: dict[str, dict[str, Any]]) -> str:
+def table(results: Results) -> str:
     shown = [SAMPLES.index(n) for n in (10, 100, 400)]
-    lines = ["| policy | size | sampler | 10 samples | 100 | 400 | runs |", "|---|---:|---|---:|---:|---:|---:|"]
-    for policy in _policies(results):
-        for size in SIZES:
-            for method in METHODS:
-                mean, error, runs = _mean(results, policy, size, method)
-                numbers = " | ".join(f"{mean[i]:.3f} ± {error[i]:.3f}" for i in shown)
-                lines.append(f"| {policy} | {size:,} | {method} | {numbers} | {runs} |")
+    rows = []
+    for policy, size, method in itertools.product(_policies(results), SIZES, METHODS):
+        mean, error = _mean(results, policy, size, method)
+        numbers = (plus_minus(mean[i], error[i]) for i in shown)
+        rows.append([policy, f"{size:,}", method, *numbers, len(named(results, policy, size))])
+    columns = ["policy", "size", "sampler", "10 samples", "100", "400", "runs"]
     note = (
         f"Each run is the mean of {REPEATS} estimates. "
         "The paper gives curves, no numbers: gibbs close to true, importance above both, at every size."
     )
-    return "\n".join(lines) + f"\n\n{note}\n"
+    return markdown(columns, rows, left=(0, 2)) + f"\n{note}\n"
 
 
-def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
-    from matplotlib.figure import Figure
-
+def draw(results: Results, path: Path) -> None:
     policies = _policies(results)
-    figure = Figure(figsize=(10, 2.6 * len(policies)), layout="constrained")
-    for row, policy in enumerate(policies):
-        for column, size in enumerate(SIZES):
-            axes = figure.add_subplot(len(policies), len(SIZES), 1 + row * len(SIZES) + column)
-            for method in METHODS:
-                mean, error, _ = _mean(results, policy, size, method)
-                axes.errorbar(SAMPLES, mean, error, label=method, capsize=2)
-            axes.set(xscale="log", title=f"{policy}, {size:,} histories", xlabel="samples", ylabel="value error")
-    figure.axes[0].legend()
-    figure.savefig(path, dpi=150)
+    cases = list(itertools.product(policies, SIZES))
+    figure, parts = panels(len(cases), 10, 2.6 * len(policies), columns=len(SIZES))
+    for axes, (policy, size) in zip(parts, cases, strict=True):
+        for method in METHODS:
+            mean, error = _mean(results, policy, size, method)
+            axes.errorbar(SAMPLES, mean, error, label=method, capsize=2)
+        axes.set(xscale="log", title=f"{policy}, {size:,} histories", xlabel="samples", ylabel="value error")
+    parts[0].legend()
+    save(figure, path)

@@ -18,7 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from foglight.pictures import panels, save
 from foglight.solving.whole.tree import Tree, build_tree
+from foglight.studies._tables import Results, markdown
 
 CARDS = 13
 PUBLISHED = {  # rounds: histories, information states; N = 13
@@ -96,19 +98,16 @@ def public_states(tree: Tree, rounds: int) -> tuple[np.ndarray, list[np.ndarray]
     return np.unique(public, return_inverse=True)[1], own
 
 
-def table(results: dict[str, dict[str, Any]]) -> str:
-    lines = [
-        "| cards | rounds | bound X(k) | published | histories | bound 2√X(k) | published | information states "
-        "| seat 0 | seat 1 |",
-        "|" + "---:|" * 10,
-    ]
+def table(results: Results) -> str:
+    columns = ["cards", "rounds", "bound X(k)", "published", "histories"]
+    columns += ["bound 2√X(k)", "published", "information states", "seat 0", "seat 1"]
+    rows = []
     for result in results.values():
         known = PUBLISHED[result["rounds"]] if result["cards"] == CARDS else ("", "")
         exact = [f"{result[key]:,}" if key in result else "" for key in ("histories", "states", "seat_0", "seat_1")]
-        row = [f"{result['cards']}", f"{result['rounds']}", _short(result["bound"]), known[0], exact[0]]
-        row += [_short(result["bound_states"]), known[1], *exact[1:]]
-        lines.append(f"| {' | '.join(row)} |")
-    return "\n".join(lines) + "\n"
+        row = [result["cards"], result["rounds"], _short(result["bound"]), known[0], exact[0]]
+        rows.append([*row, _short(result["bound_states"]), known[1], *exact[1:]])
+    return markdown(columns, rows, left=())
 
 
 def _short(number: float) -> str:
@@ -117,15 +116,11 @@ def _short(number: float) -> str:
     return f"{number:,.2f}".rstrip("0").rstrip(".")
 
 
-def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 4), layout="constrained")
+def draw(results: Results, path: Path) -> None:
+    figure, parts = panels(2, 9, 4)
     figure.suptitle("Goofspiel, imperfect information: the largest public state")
-    for place, (exact, limit, title) in enumerate(
-        (("histories", "bound", "histories"), ("states", "bound_states", "information states of both seats"))
-    ):
-        axes = figure.add_subplot(1, 2, place + 1)
+    columns = ("histories", "bound", "histories"), ("states", "bound_states", "information states of both seats")
+    for axes, (exact, limit, title) in zip(parts, columns, strict=True):
         for number, cards in enumerate(sorted({result["cards"] for result in results.values()})):
             own = [result for result in results.values() if result["cards"] == cards]
             axes.semilogy([r["rounds"] for r in own], [r[limit] for r in own], "--", color=f"C{number}")
@@ -134,7 +129,6 @@ def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
                 [r["rounds"] for r in own], [r[exact] for r in own], "o-", color=f"C{number}", label=f"{cards} cards"
             )
         axes.set(xlabel="rounds played", title=title)
-        axes.grid(alpha=0.3)
         axes.plot([], [], "k--", label="lower bound")
         axes.legend(loc="lower right")
-    figure.savefig(path, dpi=150)
+    save(figure, path)

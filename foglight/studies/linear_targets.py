@@ -15,6 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from foglight.pictures import panels, save
+from foglight.studies._tables import Results, chosen, markdown
+
 N, POINTS, BATCH, RATE = 10, 1000, 64, 1e-3
 STEPS = {True: 10_000, False: 50_000}  # by quick
 SEEDS = {True: 2, False: 10}
@@ -46,16 +49,16 @@ def work(variant: str, seed: int, steps: int) -> dict[str, Any]:
     torch.set_num_threads(1)  # matrices this small only wait for more
     torch.manual_seed(seed)
     matrix, points = torch.randn(N, N), torch.randn(POINTS, N)
-    targets, features = points @ matrix.T, torch.eye(N)
-    network = _network(variant)
+    targets, network = points @ matrix.T, _network(variant)
     optimiser = torch.optim.Adam(network.parameters(), lr=RATE)
 
     def loss(which: Any) -> Any:
-        ranges = points[which]
-        n = len(ranges)
-        ones, inputs = torch.ones(n, N), (features.expand(n, N, N), torch.arange(N).expand(n, N), ranges)
-        batch = Batch(ranges.new_zeros(n, 0), *inputs, mask=ones, signs=ones, mass=ones, shared=ones[:, None])
-        return ((network(batch) - targets[which]) ** 2).mean()
+        n, none, number = len(which), torch.zeros(0), torch.zeros(0, dtype=torch.int64)
+        of, places = torch.arange(n).repeat_interleave(N), torch.arange(N).repeat(n)
+        ranges = points[which].ravel()
+        batch = Batch(torch.zeros(n, 0), of, places, ranges, slice(None), ranges, number, number, none)
+        bases = network.bases(torch.zeros(N, 0), torch.eye(N)).repeat(n, 1)
+        return ((network(batch, bases) - targets[which].ravel()) ** 2).mean()
 
     losses, everything = [], torch.arange(POINTS)
     for step in range(steps + 1):
@@ -75,10 +78,11 @@ def _network(variant: str) -> Any:
 
     network: Any
     if variant == "linear":
-        network = Positional(0, N)
+        network = Positional(0, N, mass=False)
         network.regression = nn.Linear(N, N, bias=False)
         return network
-    network = Particle(0, N, base=N, output="projection" if variant == "projection" else "concatenation")
+    output = "projection" if variant == "projection" else "concatenation"
+    network = Particle(0, N, base=N, output=output, mass=False)
     network.change_of_basis = nn.Linear(N, N, bias=False)
     network.regression = nn.Linear(N, N, bias=False)
     if variant != "projection":
@@ -88,29 +92,23 @@ def _network(variant: str) -> Any:
     return network
 
 
-def _curves(results: dict[str, dict[str, Any]], variant: str) -> np.ndarray:
-    return np.array([result["losses"] for result in results.values() if result["variant"] == variant])
+def _curves(results: Results, variant: str) -> np.ndarray:
+    return np.array([result["losses"] for result in chosen(results, variant=variant)])
 
 
-def table(results: dict[str, dict[str, Any]]) -> str:
+def table(results: Results) -> str:
     steps = EVERY * (len(next(iter(results.values()))["losses"]) - 1)
-    lines = [
-        f"| output | loss after {steps:,} steps | least in any run | lowest on the way | published | runs |",
-        "|---|---:|---:|---:|---:|---:|",
-    ]
+    columns = ["output", f"loss after {steps:,} steps", "least in any run", "lowest on the way", "published", "runs"]
+    rows = []
     for variant in VARIANTS:
         curves = _curves(results, variant)
         numbers = np.median(curves[:, -1]), curves[:, -1].min(), np.median(curves.min(1))
-        shown = " | ".join(f"{number:.1e}" for number in numbers)
-        lines.append(f"| {variant} | {shown} | {PUBLISHED[variant]} | {len(curves)} |")
-    return "\n".join(lines) + "\n"
+        rows.append([variant, *(f"{number:.1e}" for number in numbers), PUBLISHED[variant], len(curves)])
+    return markdown(columns, rows)
 
 
-def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
-    axes = figure.add_subplot()
+def draw(results: Results, path: Path) -> None:
+    figure, (axes,) = panels(1, 7, 4.5)
     for number, variant in enumerate(VARIANTS):
         for run, losses in enumerate(_curves(results, variant)):
             steps = EVERY * np.arange(len(losses))
@@ -120,6 +118,5 @@ def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
     axes.set(
         xlabel="training steps", ylabel="mean squared error", title="Linear targets, n = 10, one line for each run"
     )
-    axes.grid(alpha=0.3)
     axes.legend()
-    figure.savefig(path, dpi=150)
+    save(figure, path)

@@ -11,14 +11,14 @@ Particles are bounded where a trunk ends, so the first trunk, from the start of 
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from foglight.agent_policies import agent_policy
-from foglight.arena.intervals import wilson
-from foglight.policies import Tabular, Uniform
+from foglight.arena.report import win_rate_bars
+from foglight.pictures import panels, save
+from foglight.policies import Uniform
 from foglight.solving.whole.solver import exploitability
 from foglight.studies import _matches
-from foglight.studies._trunks import Results, limited_torch
+from foglight.studies._tables import Results, chosen, markdown
+from foglight.studies._trunks import limited_torch
+from foglight.studies.search_exploitability import average_policy
 
 ALL = 10**6  # particles: more than any public state of these games has histories
 PARTICLES = {"leduc_poker": (1, 3, 10, 20, ALL), "goofspiel(cards=5)": (1, 3, 10, 30, 100, ALL)}
@@ -71,9 +71,7 @@ def _exploitability(
         return found | {"exploitability": exploitability(game, Uniform())}
     depth = DEPTHS.get(game, 2)  # given, or it would solve games this small to their end
     agent = f"particle_resolving(particles={particles},iterations={iterations},network={network},depth={depth})"
-    tables = [agent_policy(agent, game, seed=seed + i) for i in range(seeds)]
-    mean = np.mean([table.probabilities for table in tables], axis=0)
-    return found | {"exploitability": exploitability(game, Tabular(tables[0].keys, tables[0].begins, mean))}
+    return found | {"exploitability": exploitability(game, average_policy(agent, game, seeds, seed))}
 
 
 def _match(
@@ -89,45 +87,32 @@ def _count(particles: int) -> str:
 
 def _asked(results: Results, game: str) -> dict[int, dict[str, Any]]:
     """By number of particles; 0 is uniform play."""
-    found = [result for result in results.values() if result["what"] == ASKED and result["game"] == game]
-    return {result["particles"]: result for result in found}
-
-
-def _met(results: Results) -> list[dict[str, Any]]:
-    return [result for result in results.values() if result["what"] == MET]
+    return {result["particles"]: result for result in chosen(results, what=ASKED, game=game)}
 
 
 def table(results: Results) -> str:
-    lines = ["| game | particles | exploitability | of uniform | seeds |", "|---|---:|---:|---:|---:|"]
+    asked: list[list[Any]] = []
     for game in PARTICLES:
         by_count = _asked(results, game)
         uniform = by_count.pop(0)["exploitability"]
         for particles, result in by_count.items():
-            lines.append(
-                f"| `{game}` | {_count(particles)} | {result['exploitability']:.3f} "
-                f"| {result['exploitability'] / uniform:.1%} | {result['seeds']} |"
-            )
-        lines.append(f"| `{game}` | uniform play | {uniform:.3f} | 100 % | |")
-    lines += ["", "| game | against | win share | s a move | ms, ours | ms, theirs | late, ours | games |"]
-    lines += ["|---|---|---:|---:|---:|---:|---:|---:|"]
-    for point in _met(results):
-        low, high = wilson(point["score"], point["games"])
-        rate = f"{point['score'] / point['games']:.0%} ({100 * low:.0f}–{100 * high:.0f})"
+            score = result["exploitability"]
+            asked.append([f"`{game}`", _count(particles), f"{score:.3f}", f"{score / uniform:.1%}", result["seeds"]])
+        asked.append([f"`{game}`", "uniform play", f"{uniform:.3f}", "100 %", ""])
+    met = []
+    for point in chosen(results, what=MET):
         ours, theirs = (f"{ms:.0f}" if ms is not None else "" for ms in point["ms"])
-        lines.append(
-            f"| `{point['game']}` | `{point['line']}` | {rate} | {point['seconds']:g} | {ours} | {theirs} "
-            f"| {point['overruns'][0] or 0} | {point['games']} |"
-        )
+        who = f"`{point['game']}`", f"`{point['line']}`", _matches.rate_text(point), f"{point['seconds']:g}"
+        met.append([*who, ours, theirs, point["overruns"][0] or 0, point["games"]])
     late = "Intervals are 95 %; late are moves that took more than 20 % plus 5 ms over their time."
-    return "\n".join(lines) + f"\n\n{late}\n"
+    columns = ["game", "against", "win share", "s a move", "ms, ours", "ms, theirs", "late, ours", "games"]
+    first = markdown(["game", "particles", "exploitability", "of uniform", "seeds"], asked)
+    return f"{first}\n{markdown(columns, met, left=(0, 1))}\n{late}\n"
 
 
 def draw(results: Results, path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 7), layout="constrained")
-    for column, game in enumerate(PARTICLES):
-        axes = figure.add_subplot(2, 2, 1 + column)
+    figure, parts = panels(4, 10, 7, columns=2)
+    for axes, game in zip(parts[:2], PARTICLES, strict=True):
         by_count = _asked(results, game)
         uniform = by_count.pop(0)["exploitability"]
         scores = [result["exploitability"] for result in by_count.values()]
@@ -135,19 +120,8 @@ def draw(results: Results, path: Path) -> None:
         axes.axhline(uniform, color="black", linestyle=":", linewidth=1, label="uniform play")
         axes.set_xticks(range(len(scores)), list(map(_count, by_count)))
         axes.set(title=game, xlabel="particles", ylabel="exploitability, per seat", ylim=(0, None))
-        axes.grid(alpha=0.3)
         axes.legend()
-    for column, game in enumerate(MATCHES):
-        axes = figure.add_subplot(2, 2, 3 + column)
-        points = [point for point in _met(results) if point["game"] == game]
-        for place, point in enumerate(points):
-            rate, (low, high) = point["score"] / point["games"], wilson(point["score"], point["games"])
-            axes.errorbar(rate, place, xerr=[[rate - low], [high - rate]], fmt="o", color="C0", capsize=3)
-        axes.axvline(0.5, color="0.6", linewidth=0.8, zorder=0)
-        axes.set_yticks(range(len(points)), [point["line"] for point in points])
-        axes.set(xlim=(0, 1), xlabel="win share of particle_resolving, equal time", title=game)
-        axes.xaxis.set_major_formatter(lambda rate, _: f"{rate:.0%}")
-        axes.margins(y=0.15)
-        axes.invert_yaxis()
-        axes.grid(axis="x", alpha=0.3)
-    figure.savefig(path, dpi=150)
+    for axes, game in zip(parts[2:], MATCHES, strict=True):
+        points = {point["line"]: (point["score"], point["games"]) for point in chosen(results, what=MET, game=game)}
+        win_rate_bars(axes, points, title=game, xlabel="win share of particle_resolving, equal time")
+    save(figure, path)

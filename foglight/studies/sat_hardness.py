@@ -17,8 +17,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from foglight.pictures import panels, save
 from foglight.rules import PUBLIC
 from foglight.state import State, new_state
+from foglight.studies._tables import Results, markdown
 from foglight.worlds.filter import history_filter
 
 RATIO = 4.26  # clauses for each variable
@@ -77,19 +79,16 @@ def _layers(state: State) -> tuple[float, int, int]:
     return time.perf_counter() - begin, found.diagnostics()["largest_layer"], found.count()
 
 
-def table(results: dict[str, dict[str, Any]]) -> str:
-    lines = ["| variables | clauses | largest layer | enumeration, s | SAT solver, s |", "|---:|---:|---:|---:|---:|"]
+def table(results: Results) -> str:
+    rows = []
     for result in results.values():
         listed = ["", ""] if result["worlds"] is None else [f"{result['worlds']:,}", f"{result['enumeration']:.3g}"]
-        lines.append(f"| {result['variables']} | {result['clauses']} | {' | '.join(listed)} | {result['solver']:.3g} |")
-    return "\n".join(lines) + "\n"
+        rows.append([result["variables"], result["clauses"], *listed, f"{result['solver']:.3g}"])
+    return markdown(["variables", "clauses", "largest layer", "enumeration, s", "SAT solver, s"], rows, left=())
 
 
-def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.5, 4), layout="constrained")
-    axes = figure.add_subplot()
+def draw(results: Results, path: Path) -> None:
+    figure, (axes,) = panels(1, 6.5, 4)
     listed = [result for result in results.values() if result["enumeration"] is not None]
     sizes = [result["variables"] for result in listed]
     axes.semilogy(sizes, [result["enumeration"] for result in listed], "o-", label="enumeration by layers")
@@ -102,6 +101,5 @@ def draw(results: dict[str, dict[str, Any]], path: Path) -> None:
     axes.set(
         xlabel="variables; 4.26 clauses each", ylabel="seconds", title="3-FSAT game: filtering by size of the formula"
     )
-    axes.grid(alpha=0.3)
     axes.legend()
-    figure.savefig(path, dpi=150)
+    save(figure, path)

@@ -14,29 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from foglight.arena.report import new_figure, save
-from foglight.bench.set_comparison import Met, compare, positions
+from foglight.bench.set_comparison import WAYS, Met, compare, first_turn, positions
 from foglight.blind_chess.leaves import Centipawns
-from foglight.chess.blind import NO_SENSE
 from foglight.games import load_game
-from foglight.rules import begin, num_words, step
+from foglight.pictures import panels, save
 from foglight.search.sets.leaves import Even
 from foglight.search.sets.search import SetSearch
+from foglight.studies._tables import Results, markdown
 
 RBC, DARK_CHESS, PHANTOM_TTT = "rbc", "dark_chess(size=4,repetition=ignore)", "phantom_ttt"
 LEAVES = {RBC: Centipawns(), DARK_CHESS: Centipawns(4), PHANTOM_TTT: Even()}
 AFTER = {RBC: range(5, 40, 2), DARK_CHESS: range(4, 20), PHANTOM_TTT: range(2, 5)}  # actions before a position
 MOST = 300  # worlds of one
-WAYS: dict[str, dict[str, Any]] = {
-    "baseline": {"mode": "baseline"},
-    "as published": {"mode": "accelerated", "parts": False},
-    "accelerated": {"mode": "accelerated"},
-    "exact": {"mode": "exact"},
-}
 CACHED = list(WAYS)[1:]
 THRESHOLDS = (0.3, 0.5, 0.7, 0.8, 0.9, 1.0)
-
-Results = dict[str, dict[str, Any]]
 
 
 def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
@@ -69,7 +60,7 @@ def work(
 ) -> dict[str, Any]:
     """Search one position in several ways; the first turn if there is no seed."""
     rules, leaf = load_game(game), LEAVES[game]
-    met = _first(rules) if seed is None else _position(game, seed)
+    met = first_turn(rules) if seed is None else _position(game, seed)
     ways = WAYS
     if threshold is not None:
         both = {"as published": {"parts": False}, "accelerated": {}}
@@ -96,14 +87,6 @@ def _position(game: str, seed: int) -> Met:
     return positions(load_game(game), 1, seed, leaf=LEAVES[game], after=AFTER[game], most=MOST)[0]
 
 
-def _first(game: Any) -> Met:
-    """White's first turn, after a sense that tells nothing."""
-    rows = np.zeros((1, int(num_words(game))), np.uint64)
-    begin(game, rows[0])
-    step(game, rows[0], NO_SENSE)
-    return Met(1, rows, 1)
-
-
 def _by_moves(game: Any, met: Met, depth: int, leaf: Any) -> dict[str, Any]:
     """Seconds until each root move was valued."""
     found: dict[str, list[float]] = {}
@@ -124,78 +107,54 @@ def table(results: Results) -> str:
 
 
 def _first_turns(results: Results) -> str:
-    ways = " | ".join(CACHED)
-    lines = [
-        "White's first turn in Reconnaissance Blind Chess. Published, at depth 3: 55.7 h, 19.4 h, 2.87×.",
-        "",
-        f"| depth | moves | baseline | {ways} | worlds evaluated: baseline | {ways} | most off |",
-        f"|---:|---:|---:|{'---:|' * (2 * len(CACHED) + 2)}",
-    ]
+    columns = ["depth", "moves", "baseline", *CACHED, "worlds evaluated: baseline", *CACHED, "most off"]
+    rows = []
     for result in _of(results, "first turn"):
         seconds, leaves = result["seconds"], result["leaves"]
         times = [f"{_time(seconds[way])} ({_times(seconds['baseline'] / seconds[way])})" for way in CACHED]
         counts = [f"{leaves[way]:,}" for way in WAYS]
         off = max(max(result["off"][way]) for way in CACHED)
-        lines.append(
-            f"| {result['depth']} | {result['moves']} | {_time(seconds['baseline'])} | {' | '.join(times)} "
-            f"| {' | '.join(counts)} | {off:g} |"
-        )
-    return "\n".join(lines) + "\n"
+        rows.append([result["depth"], result["moves"], _time(seconds["baseline"]), *times, *counts, f"{off:g}"])
+    title = "White's first turn in Reconnaissance Blind Chess. Published, at depth 3: 55.7 h, 19.4 h, 2.87×."
+    return f"{title}\n\n{markdown(columns, rows, left=())}"
 
 
 def _many(results: Results) -> str:
-    lines = [
-        "Positions of play: median speed-up (95 % interval of the median), of time and of worlds evaluated.",
-        "",
-        "| game | depth | positions | worlds | way | time | worlds evaluated | mean off | most off | values the same |",
-        "|---|---:|---:|---:|---|---:|---:|---:|---:|---:|",
-    ]
+    rows = []
     for (game, depth), group in _grouped(results).items():
         for way in CACHED:
-            off = np.concatenate([result["off"][way] for result in group])
-            lines.append(
-                f"| {game.partition('(')[0]} | {depth} | {len(group)} "
-                f"| {np.median([result['worlds'] for result in group]):.0f} | {way} "
-                f"| {_interval([_ratio(result, 'seconds', way) for result in group])} "
-                f"| {_interval([_ratio(result, 'leaves', way) for result in group])} "
-                f"| {off.mean():.3g} | {off.max():g} | {np.mean(off == 0):.1%} |"
-            )
-    return "\n".join(lines) + "\n"
+            worlds = f"{np.median([result['worlds'] for result in group]):.0f}"
+            rows.append([game.partition("(")[0], depth, len(group), worlds, way, *_speed_and_error(group, way)])
+    title = "Positions of play: median speed-up (95 % interval of the median), of time and of worlds evaluated."
+    return f"{title}\n\n{markdown(['game', 'depth', 'positions', 'worlds', 'way', *_MEASURED], rows, left=(0, 4))}"
+
+
+_MEASURED = ("time", "worlds evaluated", "mean off", "most off", "values the same")
+
+
+def _speed_and_error(group: list[dict[str, Any]], way: str) -> list[str]:
+    """Median speed-ups of time and of worlds evaluated, and how far values are off."""
+    off = np.concatenate([result["off"][way] for result in group])
+    ups = [_interval([_ratio(result, what, way) for result in group]) for what in ("seconds", "leaves")]
+    return [*ups, f"{off.mean():.3g}", f"{off.max():g}", f"{np.mean(off == 0):.1%}"]
 
 
 def _thresholds(results: Results) -> str:
-    lines = [
-        "The threshold, rbc at depth 3: median speed-up, and how far values of root moves are off, in centipawns.",
-        "",
-        "| threshold | way | time | worlds evaluated | mean off | most off | values the same |",
-        "|---:|---|---:|---:|---:|---:|---:|",
-    ]
+    rows = []
     for threshold in THRESHOLDS:
         group = [result for result in _of(results, "threshold") if result["threshold"] == threshold]
-        for way in CACHED[:2]:
-            off = np.concatenate([result["off"][way] for result in group])
-            lines.append(
-                f"| {threshold} | {way} | {_interval([_ratio(result, 'seconds', way) for result in group])} "
-                f"| {_interval([_ratio(result, 'leaves', way) for result in group])} "
-                f"| {off.mean():.3g} | {off.max():g} | {np.mean(off == 0):.1%} |"
-            )
-    return "\n".join(lines) + "\n"
+        rows += [[threshold, way, *_speed_and_error(group, way)] for way in CACHED[:2]]
+    title = "The threshold, rbc at depth 3: median speed-up, and how far values of root moves are off, in centipawns."
+    return f"{title}\n\n{markdown(['threshold', 'way', *_MEASURED], rows, left=(1,))}"
 
 
 def _moves(results: Results) -> str:
     seconds = results["by moves"]["seconds"]
     n = len(seconds["baseline"])
     shown = [i for i in (1, 2, 5, 10, 20, n) if i <= n]
-    lines = [
-        "Speed-up after so many root moves, white's first turn at depth 4.",
-        "",
-        f"| way | {' | '.join(map(str, shown))} |",
-        f"|---|{'---:|' * len(shown)}",
-    ]
-    for way in CACHED:
-        ratios = [_times(seconds["baseline"][i - 1] / seconds[way][i - 1]) for i in shown]
-        lines.append(f"| {way} | {' | '.join(ratios)} |")
-    return "\n".join(lines) + "\n"
+    rows = [[way, *(_times(seconds["baseline"][i - 1] / seconds[way][i - 1]) for i in shown)] for way in CACHED]
+    title = "Speed-up after so many root moves, white's first turn at depth 4."
+    return f"{title}\n\n{markdown(['way', *map(str, shown)], rows)}"
 
 
 def _of(results: Results, kind: str) -> list[dict[str, Any]]:
@@ -236,36 +195,36 @@ def _time(seconds: float) -> str:
 
 
 def draw(results: Results, path: Path) -> None:
-    figure = new_figure(11, 7)
-    axes = figure.add_subplot(2, 2, 1)
+    figure, (turns, play, thresholds, moves) = panels(4, 11, 7, columns=2)
     first = _of(results, "first turn")
     for way in CACHED:
-        axes.semilogy([one["depth"] for one in first], [_ratio(one, "seconds", way) for one in first], "o-", label=way)
-    axes.set(title="white's first turn", xlabel="depth in turns", ylabel="speed-up", xticks=[o["depth"] for o in first])
-    axes.legend()
-    axes = figure.add_subplot(2, 2, 2)
+        turns.semilogy([one["depth"] for one in first], [_ratio(one, "seconds", way) for one in first], "o-", label=way)
+    turns.set(
+        title="white's first turn", xlabel="depth in turns", ylabel="speed-up", xticks=[o["depth"] for o in first]
+    )
+    turns.legend()
     group = _grouped(results)[RBC, 3]
     for way in CACHED:
-        axes.loglog([one["worlds"] for one in group], [_ratio(one, "seconds", way) for one in group], "o", label=way)
-    axes.axhline(1, color="grey", linewidth=0.8)
-    axes.set(title="positions of play, depth 3", xlabel="worlds held possible", ylabel="speed-up")
-    axes = figure.add_subplot(2, 2, 3)
+        play.loglog([one["worlds"] for one in group], [_ratio(one, "seconds", way) for one in group], "o", label=way)
+    play.axhline(1, color="grey", linewidth=0.8)
+    play.set(title="positions of play, depth 3", xlabel="worlds held possible", ylabel="speed-up")
     for way in CACHED[:2]:
         points = []
         for threshold in THRESHOLDS:
             some = [one for one in _of(results, "threshold") if one["threshold"] == threshold]
             off = np.concatenate([one["off"][way] for one in some]).mean()
             points.append((off, np.median([_ratio(one, "leaves", way) for one in some]), threshold))
-        axes.plot([off for off, _, _ in points], [ratio for _, ratio, _ in points], "o-", label=way)
+        thresholds.plot([off for off, _, _ in points], [ratio for _, ratio, _ in points], "o-", label=way)
         for off, ratio, threshold in points:
-            axes.annotate(f"{threshold:g}", (off, ratio), textcoords="offset points", xytext=(4, 4), fontsize=8)
-    axes.set(title="the threshold, depth 3", xlabel="mean error, centipawns", ylabel="fewer worlds evaluated, times")
-    axes.set_yscale("log")
-    axes.legend()
-    axes = figure.add_subplot(2, 2, 4)
+            thresholds.annotate(f"{threshold:g}", (off, ratio), textcoords="offset points", xytext=(4, 4), fontsize=8)
+    thresholds.set(
+        title="the threshold, depth 3", xlabel="mean error, centipawns", ylabel="fewer worlds evaluated, times"
+    )
+    thresholds.set_yscale("log")
+    thresholds.legend()
     seconds = results["by moves"]["seconds"]
     for way in CACHED:
         ratios = np.array(seconds["baseline"]) / np.array(seconds[way])
-        axes.plot(range(1, len(ratios) + 1), ratios, label=way)
-    axes.set(title="white's first turn, depth 4", xlabel="root moves valued", ylabel="speed-up so far")
+        moves.plot(range(1, len(ratios) + 1), ratios, label=way)
+    moves.set(title="white's first turn, depth 4", xlabel="root moves valued", ylabel="speed-up so far")
     save(figure, path)

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from foglight.pictures import panels, save
 from foglight.solving.depth_limited.public import public_state
 from foglight.solving.depth_limited.subgame import Evaluator, Oracle
 from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, solve_trunk
@@ -27,7 +28,8 @@ from foglight.solving.particles.belief import Particles, part
 from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.plans import realised
 from foglight.solving.whole.solver import solve
-from foglight.studies._trunks import JUDGING, LONGEST, SEEDS, STRATEGIES, TRUNKS, Results, runs_of, training_of
+from foglight.studies._tables import Results, chosen, markdown
+from foglight.studies._trunks import JUDGING, LONGEST, TRUNKS, cells_of, training_of
 
 FIRST_MOVES = {"goofspiel(cards=5)": 2, "leduc_poker": 5}  # depth at which the sparse trunks begin
 FEWEST = {"goofspiel(cards=5)": 1, "leduc_poker": 2}  # histories
@@ -41,14 +43,7 @@ _FOREST = 0  # the key of several public states as one
 
 
 def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    for game in TRUNKS:
-        found[f"{game}, {ORACLE}"] = {"game": game, "kind": ORACLE}
-        for run in range(seed, seed + SEEDS[quick]):
-            for kind in KINDS:
-                arguments = {"kind": kind, "seed": run, "strategies": STRATEGIES, "steps": STEPS[quick]}
-                found[f"{game}, {kind}, {run}"] = {"game": game} | arguments
-    return found
+    return cells_of(ORACLE, KINDS, quick, seed, steps=STEPS[quick])
 
 
 def work(
@@ -110,42 +105,34 @@ def judge(game: str) -> TrunkJudge:
 
 
 def table(results: Results) -> str:
-    (exact, *_) = runs_of(results, next(iter(TRUNKS)), ORACLE)
+    (exact, *_) = chosen(results, game=next(iter(TRUNKS)), kind=ORACLE)
     at = [i for i, fraction in enumerate(exact["fractions"]) if fraction in SHOWN]
     few, some, whole = (exact["fractions"].index(fraction) for fraction in (0.0, 0.3, 1.0))
-    shares = " | ".join(f"{exact['fractions'][i]:.0%}" if i != few else "fewest" for i in at)
-    lines = [
-        f"| game | leaves | {shares} | 30 % over all | uniform over fewest | runs |",
-        "|---|---|" + "---:|" * (len(at) + 3),
-    ]
+    shares = [f"{exact['fractions'][i]:.0%}" if i != few else "fewest" for i in at]
+    rows: list[list[Any]] = []
     for game in TRUNKS:
-        (exact,) = runs_of(results, game, ORACLE)
-        counts = " | ".join(f"{exact['histories'][i]} ({exact['reach'][i]:.0%})" for i in at)
-        lines.append(f"| `{game}` | how many (reach) | {counts} | | | |")
-        uniform = f" {exact['uniform']:.3f} |"
-        lines.append(f"| `{game}` | none: uniform play |{uniform * len(at)} | | |")
+        (exact,) = chosen(results, game=game, kind=ORACLE)
+        counts = [f"{exact['histories'][i]} ({exact['reach'][i]:.0%})" for i in at]
+        rows.append([f"`{game}`", "how many (reach)", *counts, "", "", ""])
+        rows.append([f"`{game}`", "none: uniform play", *[f"{exact['uniform']:.3f}"] * len(at), "", "", ""])
         for kind in (*KINDS, ORACLE):
-            curves = np.array([run["exploitability"] for run in runs_of(results, game, kind)])
+            curves = np.array([run["exploitability"] for run in chosen(results, game=game, kind=kind)])
             mean, n = curves.mean(0), len(curves)
             spread = [f" ± {deviation:.3f}" for deviation in curves.std(0, ddof=1)] if n > 1 else [""] * len(mean)
-            shown = " | ".join(f"{mean[i]:.3f}{spread[i]}" for i in at)
+            shown = [f"{mean[i]:.3f}{spread[i]}" for i in at]
             excess, ratio = mean[some] / mean[whole] - 1, exact["uniform"] / mean[few]
-            lines.append(
-                f"| `{game}` | {kind} | {shown} | {excess:+.0%} | {ratio:.1f} | {n if kind != ORACLE else ''} |"
-            )
-    return "\n".join(lines) + "\n"
+            runs = n if kind != ORACLE else ""
+            rows.append([f"`{game}`", kind, *shown, f"{excess:+.0%}", f"{ratio:.1f}", runs])
+    return markdown(["game", "leaves", *shares, "30 % over all", "uniform over fewest", "runs"], rows, left=(0, 1))
 
 
 def draw(results: Results, path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 4), layout="constrained")
-    for column, game in enumerate(TRUNKS):
-        axes = figure.add_subplot(1, 2, 1 + column)
-        (exact,) = runs_of(results, game, ORACLE)
+    figure, parts = panels(2, 10, 4)
+    for axes, game in zip(parts, TRUNKS, strict=True):
+        (exact,) = chosen(results, game=game, kind=ORACLE)
         shares = np.array(exact["histories"]) / exact["histories"][-1]
         for number, kind in enumerate(KINDS):
-            curves = np.array([run["exploitability"] for run in runs_of(results, game, kind)])
+            curves = np.array([run["exploitability"] for run in chosen(results, game=game, kind=kind)])
             errors = curves.std(0, ddof=1) if len(curves) > 1 else None
             moved = shares + 0.006 * (2 * number - 1)  # so that bars do not hide each other
             axes.errorbar(moved, curves.mean(0), errors, fmt="o-", color=f"C{number + 1}", capsize=3, label=kind)
@@ -153,8 +140,6 @@ def draw(results: Results, path: Path) -> None:
         axes.axhline(exact["uniform"], color="black", linestyle=":", linewidth=1, label="uniform play")
         axes.set(title=game, xlabel="share of the histories, the likeliest first", ylim=(0, None))
         axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-        axes.grid(alpha=0.3)
-        if column == 0:
-            axes.set_ylabel("trunk exploitability, both seats")
-            axes.legend()
-    figure.savefig(path, dpi=150)
+    parts[0].set_ylabel("trunk exploitability, both seats")
+    parts[0].legend()
+    save(figure, path)

@@ -8,13 +8,16 @@ The paper speaks of beliefs that are not normalised. Ranges are here, for both, 
 the sum of the other seat's range and by the chance of the likeliest history (`values.networks.layout`).
 """
 
+import itertools
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from foglight.pictures import panels, save
 from foglight.studies import trunk_values
-from foglight.studies._trunks import STRATEGIES, TRUNKS, Results
+from foglight.studies._tables import Results, chosen, markdown
+from foglight.studies._trunks import STRATEGIES, TRUNKS
 
 KINDS = ("positional", "particle")
 SEEDS = {True: 2, False: 10}  # by quick
@@ -42,42 +45,27 @@ def work(**arguments: Any) -> dict[str, Any]:
     return trunk_values.work(**arguments) | {"mass": arguments["mass"]}
 
 
-def _runs(results: Results, game: str, kind: str, mass: bool) -> list[dict[str, Any]]:
-    wanted = {"game": game, "kind": kind, "mass": mass}
-    return [run for run in results.values() if wanted.items() <= run.items()]
-
-
 def table(results: Results) -> str:
-    lines = [
-        "| game | leaves | mass | steps | loss | trunk exploitability | lowest and highest run | runs |",
-        "|---|---|---|---:|---:|---:|---:|---:|",
-    ]
-    for game in TRUNKS:
-        for kind in KINDS:
-            for mass in (True, False):
-                runs = _runs(results, game, kind, mass)
-                last = [run["exploitability"][-1] for run in runs]
-                loss = np.mean([run["loss"][-1] for run in runs])
-                lines.append(
-                    f"| `{game}` | {kind} | {'yes' if mass else 'no'} | {runs[0]['steps'][-1]:,} | {loss:.1e} "
-                    f"| {np.mean(last):.3f} | {min(last):.3f} to {max(last):.3f} | {len(runs)} |"
-                )
-    return "\n".join(lines) + "\n"
+    columns = ["game", "leaves", "mass", "steps", "loss", "trunk exploitability", "lowest and highest run", "runs"]
+    rows = []
+    for game, kind, mass in itertools.product(TRUNKS, KINDS, (True, False)):
+        runs = chosen(results, game=game, kind=kind, mass=mass)
+        last = [run["exploitability"][-1] for run in runs]
+        loss = f"{np.mean([run['loss'][-1] for run in runs]):.1e}"
+        who = f"`{game}`", kind, "yes" if mass else "no", f"{runs[0]['steps'][-1]:,}", loss
+        rows.append([*who, f"{np.mean(last):.3f}", f"{min(last):.3f} to {max(last):.3f}", len(runs)])
+    return markdown(columns, rows, left=(0, 1, 2))
 
 
 def draw(results: Results, path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 4), layout="constrained")
-    for column, game in enumerate(TRUNKS):
-        axes = figure.add_subplot(1, 2, 1 + column)
+    figure, parts = panels(2, 10, 4)
+    for axes, game in zip(parts, TRUNKS, strict=True):
         for number, kind in enumerate(KINDS):
             for mass in (True, False):
-                runs = _runs(results, game, kind, mass)
+                runs = chosen(results, game=game, kind=kind, mass=mass)
                 mean = np.mean([run["exploitability"] for run in runs], axis=0)
                 label = kind if mass else f"{kind}, no mass"
                 axes.loglog(runs[0]["steps"], mean, "o-" if mass else "x:", color=f"C{number}", label=label)
         axes.set(title=game, xlabel="training steps", ylabel="trunk exploitability, both seats")
-        axes.grid(alpha=0.3)
         axes.legend()
-    figure.savefig(path, dpi=150)
+    save(figure, path)

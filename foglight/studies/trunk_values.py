@@ -18,39 +18,35 @@ from typing import Any
 
 import numpy as np
 
+from foglight.pictures import panels, save
 from foglight.solving.depth_limited.subgame import Oracle
 from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, solve_trunk
-from foglight.studies._trunks import JUDGING, SEEDS, STRATEGIES, TRUNKS, Results, runs_of, training_of
+from foglight.studies._tables import Results, chosen, markdown
+from foglight.studies._trunks import JUDGING, TRUNKS, cells_of, training_of
 
 KINDS = ("positional", "particle", "histories")
+BOUNDS = "bounds"
 _ALL = tuple(2**k for k in range(7, 18))
 MARKS = {True: _ALL[:-4], False: _ALL}  # steps, by quick
 
 
 def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    for game in TRUNKS:
-        found[f"{game}, bounds"] = {"game": game}
-        for run in range(seed, seed + SEEDS[quick]):
-            for kind in KINDS:
-                arguments = {"kind": kind, "seed": run, "strategies": STRATEGIES, "marks": MARKS[quick]}
-                found[f"{game}, {kind}, {run}"] = {"game": game} | arguments
-    return found
+    return cells_of(BOUNDS, KINDS, quick, seed, marks=MARKS[quick])
 
 
 def work(
     game: str,
-    kind: str = "",
+    kind: str,
     seed: int = 0,
     strategies: int = 0,
     marks: tuple[int, ...] = (),
     mass: bool = True,
 ) -> dict[str, Any]:
     trunk, judge = _judged(game)
-    if not kind:
+    if kind == BOUNDS:
         exact = solve_trunk(trunk, Oracle(100), 100)
         bounds = {"uniform": judge.exploitability({}, JUDGING), "oracle": judge.exploitability(exact, JUDGING)}
-        return {"game": game, "kind": "bounds"} | bounds
+        return {"game": game, "kind": kind} | bounds
     training, device = training_of(game, kind, strategies, seed, mass)
     from foglight.values.networks.evaluator import Network
 
@@ -70,37 +66,30 @@ def _judged(game: str) -> tuple[Trunk, TrunkJudge]:
 
 
 def table(results: Results) -> str:
-    lines = [
-        "| game | leaves | points | epochs | loss | trunk exploitability | of uniform | runs |",
-        "|---|---|---:|---:|---:|---:|---:|---:|",
-    ]
+    rows: list[list[Any]] = []
     for game in TRUNKS:
-        (bounds,) = runs_of(results, game, "bounds")
+        (bounds,) = chosen(results, game=game, kind=BOUNDS)
         uniform = bounds["uniform"]
-        lines.append(f"| `{game}` | none: uniform play | | | | {uniform:.3f} | 100 % | |")
+        rows.append([f"`{game}`", "none: uniform play", "", "", "", f"{uniform:.3f}", "100 %", ""])
         for kind in KINDS:
-            runs = runs_of(results, game, kind)
+            runs = chosen(results, game=game, kind=kind)
             last = np.array([run["exploitability"][-1] for run in runs])
             spread = f" ± {last.std(ddof=1):.3f}" if len(runs) > 1 else ""
-            loss = np.mean([run["loss"][-1] for run in runs])
-            lines.append(
-                f"| `{game}` | {kind} | {runs[0]['points']:,} | {runs[0]['epochs']:.0f} | {loss:.1e} "
-                f"| {last.mean():.3f}{spread} | {last.mean() / uniform:.1%} | {len(runs)} |"
-            )
+            loss = f"{np.mean([run['loss'][-1] for run in runs]):.1e}"
+            who = f"`{game}`", kind, f"{runs[0]['points']:,}", f"{runs[0]['epochs']:.0f}", loss
+            rows.append([*who, f"{last.mean():.3f}{spread}", f"{last.mean() / uniform:.1%}", len(runs)])
         exact = bounds["oracle"]
-        lines.append(f"| `{game}` | oracle | | | | {exact:.3f} | {exact / uniform:.1%} | |")
-    return "\n".join(lines) + "\n"
+        rows.append([f"`{game}`", "oracle", "", "", "", f"{exact:.3f}", f"{exact / uniform:.1%}", ""])
+    columns = ["game", "leaves", "points", "epochs", "loss", "trunk exploitability", "of uniform", "runs"]
+    return markdown(columns, rows, left=(0, 1))
 
 
 def draw(results: Results, path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 7), layout="constrained")
-    for column, game in enumerate(TRUNKS):
-        (bounds,) = runs_of(results, game, "bounds")
-        top, bottom = figure.add_subplot(2, 2, 1 + column), figure.add_subplot(2, 2, 3 + column)
+    figure, parts = panels(4, 10, 7, columns=2)
+    for top, bottom, game in zip(parts[:2], parts[2:], TRUNKS, strict=True):
+        (bounds,) = chosen(results, game=game, kind=BOUNDS)
         for number, kind in enumerate(KINDS):
-            runs = runs_of(results, game, kind)
+            runs = chosen(results, game=game, kind=kind)
             for axes, what in ((top, "exploitability"), (bottom, "loss")):
                 curves = np.array([run[what] for run in runs])
                 axes.loglog(runs[0]["steps"], curves.mean(0), "o-", color=f"C{number}", label=kind)
@@ -114,6 +103,5 @@ def draw(results: Results, path: Path) -> None:
         top.set(title=game, ylabel="trunk exploitability, both seats")
         bottom.set(xlabel="training steps", ylabel="mean squared error")
         for axes in (top, bottom):
-            axes.grid(alpha=0.3)
             axes.legend()
-    figure.savefig(path, dpi=150)
+    save(figure, path)

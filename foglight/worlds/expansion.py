@@ -18,28 +18,30 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy import int64, uint64
 
-from foglight.compile import compiled_twin, jitable, kernel
+from foglight.compile import compiled_twin, is_compiled, jitable, kernel
 from foglight.policies import weigh
 from foglight.randomness import unit
 from foglight.rules import (
     CHANCE,
     NOTHING,
-    PUBLIC,
     TERMINAL,
     chance,
     copy_world,
     legal,
     max_legal,
     new_worlds,
-    num_players,
     observe,
     player,
-    record,
+    record_all,
     step,
+    transition,
 )
+from foglight.tables import place, table_of
 
+ANYTHING = -(1 << 63)  # stands for every observation, NOTHING included
+_NOBODY = -9  # no mover
+_CHUNK = 4096  # worlds whose transitions are listed at once, so that room for them stays small
 _FIRST_ROOM = 256  # worlds; room doubles when it runs out
 _TODO = 0.0  # pending weight from here on has yet to be passed on to those that follow unnoticed
 _PASSED, _OWN_TURN = -1.0, -2.0
@@ -66,13 +68,54 @@ class Expansion:
 
     def follow(self, rows: Any, weights: np.ndarray, observation: int, cap: int, random: np.ndarray) -> Explained:
         """The layer that follows when the viewer observes this."""
-        how = _explained if self.width else _explained_boxed
-        return how(self, rows, weights, observation, rows[:0], np.ones(0), cap, random)
+        return self._explained(rows, weights, observation, rows[:0], np.ones(0), cap, random)
 
     def close(self, rows: Any, weights: np.ndarray, cap: int, random: np.ndarray) -> Explained:
         """The layer of these worlds and all that follow from them unnoticed."""
-        how = _explained if self.width else _explained_boxed
-        return how(self, rows[:0], np.ones(0), NOTHING, rows, weights, cap, random)
+        return self._explained(rows[:0], np.ones(0), NOTHING, rows, weights, cap, random)
+
+    def _explained(
+        self,
+        source: Any,
+        mass: np.ndarray,
+        observation: int,
+        given: Any,
+        shares: np.ndarray,
+        cap: int,
+        random: np.ndarray,
+    ) -> Explained:
+        """The children of `source` that show `observation`, and `given`, with all that follows from these unnoticed."""
+        most, n, boxed = int(max_legal(self.game)), len(given), isinstance(source, list)
+        full = max(2 * cap, n) + most
+        size = full if boxed else min(full, max(_FIRST_ROOM, 2 * n, 2 * len(source)) + most)
+        rows: Any = list(given) if boxed else np.empty((size, source.shape[1]), np.uint64)
+        weights, pending = np.empty(size), np.empty(size)
+        rows[:n], weights[:n], pending[:n] = given, shares, shares
+        sieve = np.zeros(2)  # the threshold, and how much of it has been carried on
+        tally = np.array([0, 0, 0, n, 0])  # next parent, whether unnoticed ones are followed, again, rows, transitions
+        done = thinned = False
+        while not done:
+            table = table_of(rows, n, self.width, is_compiled(self.game, self.policy))
+            done = _expand(
+                self.game, self.policy, source, mass, observation, self.viewer, self.width, size - most,
+                rows, weights, pending, table, sieve, tally,
+            )  # fmt: skip
+            n = int(tally[3])
+            if not done and size < full:
+                size = min(full, 2 * size)
+                rows, weights, pending = (np.resize(old, (size, *old.shape[1:])) for old in (rows, weights, pending))
+            elif n > cap:
+                thinned = True
+                kept, new, threshold = thin(weights[:n], cap, unit(random))
+                pending[: len(kept)] = _rescaled(pending[kept], weights[kept], new)
+                rows[: len(kept)], weights[: len(kept)] = chosen(rows, kept), new
+                if boxed:
+                    del rows[len(kept) :]
+                if tally[1]:
+                    tally[0] = np.searchsorted(kept, tally[0])
+                n = tally[3] = len(kept)
+                sieve[:] = threshold, unit(random)
+        return Explained(rows[:n], weights[:n], pending[:n] == _OWN_TURN, thinned, int(tally[4]))
 
 
 def thin(weights: np.ndarray, target: int, offset: float) -> tuple[np.ndarray, np.ndarray, float]:
@@ -94,62 +137,9 @@ def thin(weights: np.ndarray, target: int, offset: float) -> tuple[np.ndarray, n
     return kept, np.maximum(weights[kept], threshold), float(threshold)
 
 
-def systematic(weights: np.ndarray, n: int, offset: float) -> np.ndarray:
-    """n places drawn in proportion to the weights, evenly spread; all of them once, if there are no more than n."""
-    if len(weights) <= n and weights.min() == weights.max():
-        return np.arange(len(weights))
-    sums = np.cumsum(weights)
-    return np.minimum(np.searchsorted(sums, (np.arange(n) + offset) * sums[-1] / n, "right"), len(weights) - 1)
-
-
 def chosen(rows: Any, which: np.ndarray) -> Any:
     """Some of the worlds."""
     return rows[which] if isinstance(rows, np.ndarray) else [rows[i] for i in which]
-
-
-# Rows of words, compiled ----------------------------------------------------------------------------------------
-
-
-def _explained(
-    how: Expansion,
-    source: np.ndarray,
-    mass: np.ndarray,
-    observation: int,
-    given: np.ndarray,
-    shares: np.ndarray,
-    cap: int,
-    random: np.ndarray,
-) -> Explained:
-    """The children of `source` that show `observation`, and `given`, with all that follows from these unnoticed."""
-    most, n = max_legal(how.game), len(given)
-    full = max(2 * cap, n) + most
-    size = min(full, max(_FIRST_ROOM, 2 * n, 2 * len(source)) + most)
-    rows = np.empty((size, source.shape[1]), np.uint64)
-    weights, pending = np.empty(size), np.empty(size)
-    rows[:n], weights[:n], pending[:n] = given, shares, shares
-    sieve = np.zeros(2)  # the threshold, and how much of it has been carried on
-    tally = np.array([0, 0, 0, n, 0])  # next parent, whether unnoticed ones are followed, again, rows, transitions
-    done = thinned = False
-    while not done:
-        table = table_of(rows, n, how.width)
-        done = _expand(
-            how.game, how.policy, source, mass, observation, how.viewer, how.width,
-            rows, weights, pending, table, sieve, tally,
-        )  # fmt: skip
-        n = int(tally[3])
-        if not done and size < full:
-            size = min(full, 2 * size)
-            rows, weights, pending = (np.resize(array, (size, *array.shape[1:])) for array in (rows, weights, pending))
-        elif n > cap:
-            thinned = True
-            kept, new, threshold = thin(weights[:n], cap, unit(random))
-            pending[: len(kept)] = _rescaled(pending[kept], weights[kept], new)
-            rows[: len(kept)], weights[: len(kept)] = rows[kept], new
-            if tally[1]:
-                tally[0] = np.searchsorted(kept, tally[0])
-            n = tally[3] = len(kept)
-            sieve[:] = threshold, unit(random)
-    return Explained(rows[:n], weights[:n], pending[:n] == _OWN_TURN, thinned, int(tally[4]))
 
 
 def _rescaled(pending: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarray:
@@ -158,76 +148,52 @@ def _rescaled(pending: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarr
     return np.where(pending >= _TODO, pending * scale, pending)
 
 
-def table_of(rows: np.ndarray, n: int, width: int) -> np.ndarray:
-    """Open addressing: in each slot the upper half of a row's hash, and its place plus one."""
-    table = np.zeros(1 << (2 * len(rows) - 1).bit_length(), np.uint64)
-    if n:
-        _index(rows, n, width, table)
-    return table
-
-
 @jitable
-def _note(game, before, action, after):
-    """Take what everybody observes into the keys, which `step` leaves as they were."""
-    for viewer in range(PUBLIC, num_players(game)):
-        shown = observe(game, before, action, after, viewer)
-        if shown != NOTHING:
-            record(game, after, viewer, shown)
+def list_choices(game, policy, world, mover, viewer, actions, odds):
+    """Write what may happen in a world into `actions`, and how likely it is into `odds`; how many.
 
-
-@kernel
-def _index(rows, n, width, table):
-    for i in range(n):
-        place(rows[i], width, rows, i, table)
-
-
-@jitable
-def place(row, width, rows, n, table):
-    """Where an equal row is among the first n, or n, which is then noted as its place."""
-    mask = len(table) - 1
-    code = uint64(_row_hash(row, width))
-    tag = code & uint64(0xFFFFFFFF00000000)
-    slot = int64(code & uint64(mask))
-    while table[slot] != uint64(0):
-        if table[slot] & uint64(0xFFFFFFFF00000000) == tag:
-            i = int64(table[slot] & uint64(0xFFFFFFFF)) - 1
-            same = True
-            for k in range(width):
-                same = same and rows[i, k] == row[k]
-            if same:
-                return i
-        slot = (slot + 1) & mask
-    table[slot] = tag | uint64(n + 1)
+    Without a policy, and where the viewer moves, only the outcomes of chance have odds.
+    """
+    if mover == TERMINAL:
+        return 0
+    if mover == CHANCE:
+        return chance(game, world, actions, odds)
+    n = legal(game, world, actions)
+    if policy is not None and mover != viewer:
+        weigh(policy, game, world, mover, actions, n, odds)
     return n
 
 
-_ODD = 0x9E3779B97F4A7C15
+def hold(game, rows, n, world):
+    """Make row n equal to a world; of boxed worlds there are n, and one more is made."""
+    if isinstance(rows, list):
+        rows += new_worlds(game, 1)
+    copy_world(game, rows[n], world)
 
 
-def _row_hash(row, width):
-    code = 0
-    for i in range(width):
-        code = ((code ^ int(row[i])) * _ODD) & 0xFFFFFFFFFFFFFFFF
-        code ^= code >> 32
-    return code
+@compiled_twin(hold)
+def _hold(game, rows, n, world):
+    copy_world(game, rows[n], world)
 
 
-@compiled_twin(_row_hash)
-def _compiled_row_hash(row, width):
-    code = uint64(0)
-    for i in range(width):
-        code = (code ^ row[i]) * uint64(_ODD)
-        code ^= code >> uint64(32)
-    return code
+@jitable
+def sifted(share, sieve):
+    """The weight with which a share goes on, below 0 if it is dropped; the sieve is a threshold and what is carried."""
+    if share >= sieve[0]:
+        return share
+    sieve[1] += share / sieve[0]
+    if sieve[1] < 1.0:
+        return -1.0
+    sieve[1] -= 1.0
+    return sieve[0]
 
 
 @kernel
-def _expand(game, policy, source, mass, observation, viewer, width, rows, weights, pending, table, sieve, tally):
-    """Add children to `rows` until all is done (True), or there may be no room for another parent's (False)."""
+def _expand(game, policy, source, mass, observation, viewer, width, room, rows, weights, pending, table, sieve, tally):
+    """Add children to `rows` until all is done (True), or there are more than `room` (False)."""
     actions = np.empty(max_legal(game), np.int64)
     odds = np.empty(max_legal(game))
     after = new_worlds(game, 1)[0]
-    room = len(rows) - max_legal(game)
     next_parent, following, again, n, tried = tally[0], tally[1], tally[2], tally[3], tally[4]
     done = False
     while not done and n <= room:
@@ -250,14 +216,7 @@ def _expand(game, policy, source, mass, observation, viewer, width, rows, weight
             if following == 1 and mover == viewer:
                 pending[i] = _OWN_TURN  # its own action would not go unnoticed
                 continue
-            if mover == TERMINAL:
-                continue
-            if mover == CHANCE:
-                moves = chance(game, parent, actions, odds)
-            else:
-                moves = legal(game, parent, actions)
-                if policy is not None and mover != viewer:
-                    weigh(policy, game, parent, mover, actions, moves, odds)
+            moves = list_choices(game, policy, parent, mover, viewer, actions, odds)
             tried += moves
             for j in range(moves):
                 copy_world(game, after, parent)
@@ -267,18 +226,14 @@ def _expand(game, policy, source, mass, observation, viewer, width, rows, weight
                 share = weight
                 if policy is not None and mover != viewer:
                     share *= odds[j]
-                if share < sieve[0]:
-                    sieve[1] += share / sieve[0]
-                    if sieve[1] < 1.0:
-                        continue
-                    sieve[1] -= 1.0
-                    share = sieve[0]
-                _note(game, parent, actions[j], after)
+                share = sifted(share, sieve)
+                if share < 0.0:
+                    continue
+                record_all(game, parent, actions[j], after)
                 at = place(after, width, rows, n, table)
                 if at == n:
                     n += 1
-                    for k in range(len(after)):
-                        rows[at, k] = after[k]
+                    hold(game, rows, at, after)
                     weights[at] = pending[at] = share
                 else:
                     weights[at] += share
@@ -291,76 +246,63 @@ def _expand(game, policy, source, mass, observation, viewer, width, rows, weight
     return done
 
 
-# The same in plain Python, for worlds that are not rows of words ------------------------------------------------
+# Every transition by itself -------------------------------------------------------------------------------------
 
 
-def _explained_boxed(
-    how: Expansion,
-    source: list[Any],
-    mass: np.ndarray,
-    observation: int,
-    given: list[Any],
-    shares: np.ndarray,
-    cap: int,
-    random: np.ndarray,
-) -> Explained:
-    """As `_explained`; a world is known by its `tobytes`."""
-    game, policy, viewer = how.game, how.policy, how.viewer
+class Transitions(NamedTuple):
+    """Some transitions from worlds of a layer."""
+
+    rows: Any  # the worlds that follow: uint64[n, W], or an array of boxed worlds
+    parents: np.ndarray  # int64[n], places of worlds in the layer
+    actions: np.ndarray  # int64[n]
+    odds: np.ndarray  # float64[n]: of chance and of all seats; 1 without a policy
+    shown: np.ndarray  # int64[n]: what the viewer observes
+
+
+def transitions(game: Any, policy: Any, rows: np.ndarray, viewer: int, observation: int) -> Transitions:
+    """The transitions from some worlds that show the viewer this observation; ANYTHING stands for all of them.
+
+    With a policy, those that it rules out are left out. Boxed worlds come in an array of objects.
+    """
+    parts = []
+    for first in range(0, max(1, len(rows)), _CHUNK):
+        part = rows[first : first + _CHUNK]
+        size = len(part) * int(max_legal(game))
+        worlds: Any = [] if rows.dtype == object else new_worlds(game, size)
+        numbers, odds = np.empty((3, size), np.int64), np.empty(size)
+        n = _list_transitions(game, policy, part, viewer, observation, worlds, numbers, odds)
+        parents, actions, shown = numbers[:, :n].copy()
+        parts.append(Transitions(as_array(worlds)[:n].copy(), parents + first, actions, odds[:n].copy(), shown))
+    return parts[0] if len(parts) == 1 else Transitions(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def as_array(worlds: Any) -> np.ndarray:
+    """Rows of words as they are; boxed worlds as an array of objects."""
+    if isinstance(worlds, np.ndarray):
+        return worlds
+    boxes = np.empty(len(worlds), object)
+    boxes[:] = worlds
+    return boxes
+
+
+@kernel
+def _list_transitions(game, policy, worlds, viewer, observation, rows, numbers, shares):
+    """Write every transition that shows the observation; how many. `numbers` are parents, actions, observations."""
     actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
-    rows, weights, pending = list(given), list(shares), list(shares)
-    places = {row.tobytes(): i for i, row in enumerate(rows)}
-    threshold, carried, thinned, tried = 0.0, 0.0, False, 0
-    front = [(world, weight, observation) for world, weight in zip(source, mass, strict=True)]
-    while front or any(weight >= _TODO for weight in pending):
-        for parent, weight, wanted in front:
-            mover, moves = player(game, parent), 0
-            if mover == CHANCE:
-                moves = chance(game, parent, actions, odds)
-            elif mover != TERMINAL:
-                moves = legal(game, parent, actions)
-                if policy is not None and mover != viewer:
-                    weigh(policy, game, parent, mover, actions, moves, odds)
-            tried += moves
-            for j in range(moves):
-                after = new_worlds(game, 1)[0]
-                copy_world(game, after, parent)
-                step(game, after, actions[j])
-                if observe(game, parent, actions[j], after, viewer) != wanted:
+    after = new_worlds(game, 1)[0]
+    n = 0
+    for i in range(len(worlds)):
+        moves = list_choices(game, policy, worlds[i], player(game, worlds[i]), _NOBODY, actions, odds)
+        for j in range(moves):
+            share = 1.0
+            if policy is not None:
+                share = odds[j]
+                if share == 0.0:
                     continue
-                share = weight if policy is None or mover == viewer else weight * odds[j]
-                if share < threshold:
-                    carried += share / threshold
-                    if carried < 1.0:
-                        continue
-                    carried, share = carried - 1.0, threshold
-                _note(game, parent, actions[j], after)
-                at = places.setdefault(after.tobytes(), len(rows))
-                if at == len(rows):
-                    rows.append(after)
-                    weights.append(0.0)
-                    pending.append(_TODO)
-                weights[at] += share
-                pending[at] = max(pending[at], _TODO) + share
-            if len(rows) > 2 * cap:
-                rows, weights, pending, threshold = _thinned_boxed(rows, weights, pending, cap, random)
-                places = {row.tobytes(): i for i, row in enumerate(rows)}
-                carried, thinned = unit(random), True
-        front = []
-        for i, weight in enumerate(pending):
-            if weight >= _TODO:
-                own = player(game, rows[i]) == viewer
-                pending[i] = _OWN_TURN if own else _PASSED
-                if not own:
-                    front.append((rows[i], weight, NOTHING))
-    if len(rows) > cap:
-        rows, weights, pending, _ = _thinned_boxed(rows, weights, pending, cap, random)
-        thinned = True
-    return Explained(rows, np.array(weights), np.array(pending) == _OWN_TURN, thinned, tried)
-
-
-def _thinned_boxed(
-    rows: list[Any], weights: list[float], pending: list[float], cap: int, random: np.ndarray
-) -> tuple[list[Any], list[float], list[float], float]:
-    old = np.array(weights)
-    kept, new, threshold = thin(old, cap, unit(random))
-    return chosen(rows, kept), new.tolist(), _rescaled(np.array(pending)[kept], old[kept], new).tolist(), threshold
+            transition(game, worlds[i], actions[j], after)
+            shown = observe(game, worlds[i], actions[j], after, viewer)
+            if shown == observation or observation == ANYTHING:
+                hold(game, rows, n, after)
+                numbers[0, n], numbers[1, n], numbers[2, n], shares[n] = i, actions[j], shown, share
+                n += 1
+    return n

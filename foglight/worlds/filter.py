@@ -39,7 +39,17 @@ _WORKERS = {"layers": Layers, "deals": DealFilter, "sat": Sat}
 
 
 class HistoryFilter:
-    """The histories that agree with a viewer's observations."""
+    """The histories that agree with a viewer's observations: what `fl.history_filter` gives.
+
+    >>> state = fl.new_state("kuhn_poker")
+    >>> for action in (0, 1, 1):  # the jack, the queen, a bet
+    ...     state.play(action)
+    >>> f = fl.history_filter("kuhn_poker", state.observations(1), viewer=1)
+    >>> f.exists(), f.count(), [history.history() for history, weight in f.enumerate()]
+    (True, 2, [[0, 1, 1], [2, 1, 1]])
+    >>> f.construct().player, len(f.sample(5, seed=0)), f.range(0).count()
+    (1, 5, 2)
+    """
 
     def __init__(
         self,
@@ -275,6 +285,15 @@ def history_filter(
 ) -> HistoryFilter:
     """What may have happened, given that `viewer` has observed this; `limit` bounds the worlds held at a time.
 
-    With `mover`, only histories after which that seat, or CHANCE, is to move.
+    With `mover`, only histories after which that seat, or CHANCE, is to move. With a `policy`, a history weighs its
+    reach probability under it; without one all weigh alike. `method` is `auto`, or one of `layers` (any game), `deals`
+    (trick-taking games) and `sat`.
+
+        >>> state = fl.new_state("kuhn_poker")
+        >>> for action in (0, 1):
+        ...     state.play(action)
+        >>> f = fl.history_filter("kuhn_poker", state.observations(0), viewer=0, mover=0)
+        >>> f.count(), f.belief().summary()["places"]["seat 1"]
+        (2, {'queen': 0.5, 'king': 0.5})
     """
     return HistoryFilter(game, observations, viewer, policy, method, limit, mover)

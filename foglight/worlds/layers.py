@@ -17,27 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from foglight.compile import kernel
 from foglight.names import BadInput
-from foglight.policies import Uniform, weigh
-from foglight.rules import (
-    CHANCE,
-    NOTHING,
-    TERMINAL,
-    begin,
-    chance,
-    key,
-    legal,
-    max_legal,
-    new_worlds,
-    observe,
-    player,
-    transition,
-)
+from foglight.rules import NOTHING, begin, key, new_worlds, player
 from foglight.state import State, replay
+from foglight.worlds.expansion import as_array, transitions
 
 _MANY = 2.0**60  # histories from which on counts are Python integers
-_CHUNK = 4096  # worlds expanded at once, so that room for their successors stays small
 
 
 class Entry(NamedTuple):
@@ -67,7 +52,7 @@ class Layers:
         self.observations = list(observations)
         self.policy = policy
         self._sampled = 0  # how many histories were drawn last
-        start = _as_array(new_worlds(game, 1))
+        start = as_array(new_worlds(game, 1))
         begin(game, start[0])
         self.layers = [Layer(start, np.ones(1), np.ones(1, np.int64), [])]
         self.log_scale = 0.0
@@ -169,8 +154,7 @@ class Layers:
         """These layers, and those that follow without the viewer's noticing."""
         reached, front = list(sources), list(sources)
         while front:
-            successors = [(i, _successors(self, i, NOTHING)) for i in front]
-            layer = self._layer([(i, found) for i, found in successors if len(found[0])])
+            layer = self._layer(front, NOTHING)
             front = []
             if layer is not None:
                 self.layers.append(layer)
@@ -180,8 +164,7 @@ class Layers:
 
     def _advance(self, sources: list[int], observation: int) -> list[int]:
         """The layer of worlds that follow when the viewer makes an observation."""
-        successors = [(i, _successors(self, i, observation)) for i in sources]
-        layer = self._layer([(i, found) for i, found in successors if len(found[0])])
+        layer = self._layer(sources, observation)
         if layer is None:
             return []
         scale = layer.weights.max()
@@ -191,22 +174,25 @@ class Layers:
         self.layers.append(layer)
         return [len(self.layers) - 1]
 
-    def _layer(self, found: list[tuple[int, tuple[np.ndarray, ...]]]) -> Layer | None:
-        """Merge equal worlds that come from several sources."""
+    def _layer(self, sources: list[int], observation: int) -> Layer | None:
+        """The worlds that follow those of some layers when the viewer observes this; equal ones are merged."""
+        given = self.game, self.policy
+        every = [(i, transitions(*given, self.layers[i].rows, self.viewer, observation)) for i in sources]
+        found = [(i, steps) for i, steps in every if len(steps.rows)]
         if not found:
             return None
-        rows, children = _distinct(np.concatenate([rows for _, (rows, *_) in found]))
+        rows, children = _distinct(np.concatenate([steps.rows for _, steps in found]))
         if len(rows) > self.limit:
             raise BadInput(
                 f"more than {self.limit} worlds agree with the first observations; "
                 "raise the limit, or use a tracker, which keeps a sample of them"
             )
         weights, counts, entries = np.zeros(len(rows)), np.zeros(len(rows), np.int64), []
-        big = sum(float(self.layers[i].counts[parents].sum()) for i, (_, parents, *_) in found) > _MANY
+        big = sum(float(self.layers[i].counts[steps.parents].sum()) for i, steps in found) > _MANY
         if big:
             counts = counts.astype(object)
         begin_ = 0
-        for i, (_, parents, actions, odds) in found:
+        for i, (_, parents, actions, odds, _) in found:
             source = self.layers[i]
             into = children[begin_ : begin_ + len(parents)]
             begin_ += len(parents)
@@ -217,31 +203,6 @@ class Layers:
         return Layer(rows, weights, counts, entries)
 
 
-def _successors(layers: Layers, source: int, observation: int) -> tuple[np.ndarray, ...]:
-    """Rows, parents, actions and odds of the transitions that show the viewer this observation, or NOTHING."""
-    rows, game = layers.layers[source].rows, layers.game
-    if rows.dtype == object:
-        return _boxed_successors(layers, rows, observation)
-    parts = []
-    for first in range(0, len(rows), _CHUNK):
-        part = rows[first : first + _CHUNK]
-        size = len(part) * max_legal(game)
-        out = new_worlds(game, size), np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size)
-        policy = Uniform() if layers.policy is None else layers.policy
-        n = _expand(game, policy, layers.policy is not None, part, observation, layers.viewer, *out)
-        parts.append((out[0][:n].copy(), out[1][:n] + first, out[2][:n].copy(), out[3][:n].copy()))
-    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
-
-
-def _as_array(worlds: Any) -> np.ndarray:
-    """Rows of words as they are; boxed worlds as an array of objects."""
-    if isinstance(worlds, np.ndarray):
-        return worlds
-    boxes = np.empty(len(worlds), object)
-    boxes[:] = worlds
-    return boxes
-
-
 def _distinct(worlds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The distinct worlds, and for each given one which of them it is."""
     if worlds.dtype != object:
@@ -250,53 +211,3 @@ def _distinct(worlds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     place: dict[bytes, int] = {}
     which = np.array([place.setdefault(world.tobytes(), len(place)) for world in worlds], np.int64)
     return worlds[np.unique(which, return_index=True)[1]], which
-
-
-def _boxed_successors(layers: Layers, worlds: np.ndarray, observation: int) -> tuple[np.ndarray, ...]:
-    """`_expand` for worlds that are not rows of words."""
-    game, room, shares = layers.game, np.empty(max_legal(layers.game), np.int64), np.empty(max_legal(layers.game))
-    found: list[tuple[Any, int, int, float]] = []
-    for i, world in enumerate(worlds):
-        mover = player(game, world)
-        if mover == TERMINAL:
-            continue
-        if mover == CHANCE:
-            m = chance(game, world, room, shares)
-        else:
-            m = legal(game, world, room)
-            weigh(Uniform() if layers.policy is None else layers.policy, game, world, mover, room, m, shares)
-        for action, share in zip(room[:m].tolist(), shares[:m].tolist(), strict=True):
-            if layers.policy is None or share > 0.0:
-                after = new_worlds(game, 1)[0]
-                transition(game, world, action, after)
-                if observe(game, world, action, after, layers.viewer) == observation:
-                    found.append((after, i, action, 1.0 if layers.policy is None else share))
-    rows, parents, actions, odds = zip(*found, strict=True) if found else ((), (), (), ())
-    return _as_array(list(rows)), np.array(parents, np.int64), np.array(actions, np.int64), np.array(odds)
-
-
-@kernel
-def _expand(game, policy, weighted, worlds, observation, viewer, rows, parents, actions, odds):
-    """Write every transition that shows the viewer this observation; how many. Without weights, all odds are 1."""
-    room = np.empty(max_legal(game), np.int64)
-    shares = np.empty(max_legal(game))
-    after = new_worlds(game, 1)[0]
-    n = 0
-    for i in range(len(worlds)):
-        mover = player(game, worlds[i])
-        if mover == TERMINAL:
-            continue
-        if mover == CHANCE:
-            m = chance(game, worlds[i], room, shares)
-        else:
-            m = legal(game, worlds[i], room)
-            weigh(policy, game, worlds[i], mover, room, m, shares)
-        for j in range(m):
-            if weighted and shares[j] == 0.0:
-                continue
-            transition(game, worlds[i], room[j], after)
-            if observe(game, worlds[i], room[j], after, viewer) == observation:
-                rows[n, :] = after
-                parents[n], actions[n], odds[n] = i, room[j], shares[j] if weighted else 1.0
-                n += 1
-    return n

@@ -2,21 +2,32 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from foglight.names import BadInput
+from foglight.pictures import draw_places
 from foglight.rules import contents, places
 
 
 @dataclass(frozen=True)
 class Marginals:
-    """For each place, how likely each content is."""
+    """For each place, how likely each content is: what `belief()` of a history filter gives.
+
+    >>> belief = fl.history_filter("kuhn_poker", [], viewer=fl.PUBLIC).belief()
+    >>> belief.places, belief.worlds, belief.exact
+    (['seat 0', 'seat 1'], 10, True)
+    """
 
     places: list[str]
     columns: int  # of the board; 0 if the places are no board
     odds: list[dict[str, float]]  # one for each place, most likely first
     worlds: int
     exact: bool
+
+    def draw(self, path: Path | str, title: str = "") -> None:
+        """Write a picture: a map for each thing that may be somewhere, or a table if the places are no board."""
+        draw_places(self.places, self.columns, self.odds, Path(path), title)
 
     def summary(self) -> dict[str, Any]:
         return {

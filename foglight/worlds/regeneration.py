@@ -29,7 +29,7 @@ import numpy as np
 
 from foglight.compile import kernel
 from foglight.policies import weigh
-from foglight.randomness import below, unit
+from foglight.randomness import below, first_above, unit
 from foglight.rules import (
     CHANCE,
     NOTHING,
@@ -43,7 +43,7 @@ from foglight.rules import (
     player,
     transition,
 )
-from foglight.worlds.expansion import Expansion
+from foglight.worlds.expansion import Expansion, list_choices
 
 _SAMPLE = 1024  # worlds looked for, if the cap allows
 _CHAINS = 4  # each from a search of its own
@@ -55,7 +55,18 @@ _FLOOR = 1e-9  # the least odds of an action here: a policy may be wrong about w
 
 
 class BeliefLost(RuntimeError):
-    """No world was found that explains what was seen, though there must be one."""
+    """No world was found that explains what was seen, though there must be one.
+
+    `Tracker.observe` and `Tracker.worlds` raise it where a sample has died and could not be made anew.
+
+        >>> tracker = fl.Tracker("kuhn_poker", seat=0)
+        >>> try:
+        ...     worlds = tracker.worlds(turn_only=False)
+        ... except fl.BeliefLost:
+        ...     worlds = None  # then play something safe
+        >>> worlds.exact
+        True
+    """
 
 
 class Layer(NamedTuple):
@@ -167,7 +178,7 @@ def _regrow(
             copy_world(game, trial[cut], kept[cut])
             trial_seen[cut] = seen[cut]
         if regrow and (level < 0 or (cut == 0 and not searching)):
-            root = min(np.searchsorted(sums, unit(random), side="right"), len(sums) - 1)
+            root = first_above(sums, unit(random), 0, len(sums))
             copy_world(game, here[0], roots[root])
             level = here_seen[0] = 0
         scoring, score, whole = not searching, cut, False  # Z of the old rest has to be known, too
@@ -182,9 +193,7 @@ def _regrow(
             whole = not scoring and explained == len(observations) and (not at_turn or mover == viewer)
             if whole or at == longest or mover == TERMINAL:
                 break
-            n = chance(game, world, actions, odds) if mover == CHANCE else legal(game, world, actions)
-            if policy is not None and mover >= 0 and mover != viewer:
-                weigh(policy, game, world, mover, actions, n, odds)
+            n = list_choices(game, policy, world, mover, viewer, actions, odds)
             tried += n
             total = 0.0
             for j in range(n):

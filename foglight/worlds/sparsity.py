@@ -11,34 +11,18 @@ each by a filter.
 
 import math
 import random
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from foglight.compile import kernel
 from foglight.games import load_game
 from foglight.names import BadInput
-from foglight.rules import (
-    CHANCE,
-    NOTHING,
-    PUBLIC,
-    TERMINAL,
-    begin,
-    chance,
-    legal,
-    max_legal,
-    new_worlds,
-    num_words,
-    observe,
-    player,
-    transition,
-)
+from foglight.rules import NOTHING, PUBLIC, begin, new_worlds, num_words
 from foglight.state import new_state
+from foglight.worlds.expansion import ANYTHING, transitions
 from foglight.worlds.filter import history_filter
 
-_CHUNK = 4096  # worlds expanded at once
 _EXACT_UP_TO = 2.0**62  # histories that int64 can count
 _FEWEST = 4  # numbers of observations that say something about growth
 
@@ -106,10 +90,9 @@ def _all_sizes(game: Any, limit: int) -> list[tuple[int, int]] | None:
         keys = rows[:, num_words(game)]  # the public's
         for t, public, count in zip(times.tolist(), keys.tolist(), counts.tolist(), strict=True):
             found[t, public] = found.get((t, public), 0) + count
-        parts = list(_children(game, rows))
-        if sum(len(children) for children, _, _ in parts) > 16 * limit:
+        children, parents, _, _, shown = transitions(game, None, rows, PUBLIC, ANYTHING)
+        if len(children) > 16 * limit:
             return None
-        children, parents, noticed = (np.concatenate(column) for column in zip(*parts, strict=True))
         rows, first, which = np.unique(children, axis=0, return_index=True, return_inverse=True)
         if len(rows) > limit:
             return None
@@ -117,18 +100,8 @@ def _all_sizes(game: Any, limit: int) -> list[tuple[int, int]] | None:
             counts = counts.astype(object)
         added = np.zeros(len(rows), counts.dtype)
         np.add.at(added, which.reshape(-1), counts[parents])
-        counts, times = added, (times[parents] + noticed)[first]
+        counts, times = added, (times[parents] + (shown != NOTHING))[first]
     return [(t, size) for (t, _), size in found.items()]
-
-
-def _children(game: Any, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """The worlds one transition on, whose they are, and whether the public noticed something."""
-    for first in range(0, len(rows), _CHUNK):
-        part = rows[first : first + _CHUNK]
-        room = len(part) * max_legal(game)
-        out = new_worlds(game, room), np.empty(room, np.int64), np.empty(room, np.int64)
-        n = _expand(game, part, *out)
-        yield out[0][:n].copy(), out[1][:n] + first, out[2][:n].copy()
 
 
 def _met_sizes(game: Any, limit: int, games: int, seed: int) -> tuple[list[tuple[int, int]], int]:
@@ -170,21 +143,3 @@ def _fit(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     """The slope of the line of least squares, and the squares left."""
     slope = float(((x - x.mean()) * (y - y.mean())).sum() / ((x - x.mean()) ** 2).sum())
     return slope, float(((y - y.mean() - slope * (x - x.mean())) ** 2).sum())
-
-
-@kernel
-def _expand(game, worlds, rows, parents, noticed):
-    """Write every transition; how many."""
-    room, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
-    n = 0
-    for i in range(len(worlds)):
-        mover = player(game, worlds[i])
-        if mover == TERMINAL:
-            continue
-        m = chance(game, worlds[i], room, odds) if mover == CHANCE else legal(game, worlds[i], room)
-        for j in range(m):
-            transition(game, worlds[i], room[j], rows[n])
-            parents[n] = i
-            noticed[n] = 1 if observe(game, worlds[i], room[j], rows[n], PUBLIC) != NOTHING else 0
-            n += 1
-    return n

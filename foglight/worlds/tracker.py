@@ -22,9 +22,9 @@ import numpy as np
 from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.policies import Uniform
-from foglight.randomness import fold, unit
+from foglight.randomness import fold, systematic, unit
 from foglight.rules import NOTHING, PUBLIC, begin, new_worlds, num_players, num_words
-from foglight.worlds.expansion import Expansion, Explained, chosen, systematic, thin
+from foglight.worlds.expansion import Expansion, Explained, chosen, thin
 from foglight.worlds.regeneration import BeliefLost, Layer, regenerate, starts
 
 _KEPT = 1000  # worlds of each earlier sample that are remembered, to search from
@@ -36,7 +36,13 @@ _WORK_INTERPRETED = 50_000
 
 @dataclass(frozen=True)
 class Worlds:
-    """Possible worlds with their probabilities."""
+    """Possible worlds with their probabilities.
+
+    >>> tracker = fl.Tracker("kuhn_poker", seat=0)
+    >>> worlds = tracker.worlds(turn_only=False)  # before anything is observed
+    >>> len(worlds.rows) == len(worlds.weights), round(float(worlds.weights.sum()), 9), worlds.exact
+    (True, 1.0, True)
+    """
 
     rows: Any  # uint64[n, W]; a list for a game whose worlds are not rows of words
     weights: np.ndarray  # float64[n], sum 1
@@ -49,7 +55,17 @@ class Tracker:
     `positions=True` merges worlds that differ only in what viewers remember. That makes far smaller sets where the
     board forgets the order of unseen moves, as in Dark Hex. Weights stay exact; but the other viewers' keys in a row
     are then those of just one of its histories. It needs a policy that does not look at keys: none, or Uniform.
-    `work` bounds the transitions tried when a sample has to be made anew.
+    `cap` is the number of worlds up to which the belief is exact. `work` bounds the transitions tried when a sample has
+    to be made anew.
+
+        >>> state = fl.new_state("kuhn_poker")
+        >>> for action in (0, 1):
+        ...     state.play(action)
+        >>> tracker = fl.Tracker("kuhn_poker", seat=0)
+        >>> for observation in state.observations(0):
+        ...     tracker.observe(observation)
+        >>> tracker.worlds().weights.tolist(), tracker.exact  # the other seat has the queen or the king
+        ([0.5, 0.5], True)
     """
 
     def __init__(
@@ -191,7 +207,10 @@ def _normalised(weights: np.ndarray) -> np.ndarray:
 
 
 def _remembered(at: int, rows: Any, weights: np.ndarray, random: np.ndarray) -> Layer:
-    some = systematic(_normalised(weights), _KEPT, unit(random))
+    offset, some = unit(random), np.arange(len(weights))
+    if len(weights) > _KEPT or weights.min() < weights.max():
+        some = np.empty(_KEPT, np.int64)
+        systematic(_normalised(weights), offset, some)
     return Layer(at, chosen(rows, some), np.ones(len(some)), True)
 
 

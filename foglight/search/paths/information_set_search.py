@@ -19,11 +19,12 @@ on each level.
 from typing import NamedTuple
 
 import numpy as np
-from numpy import int64, uint64
+from numpy import uint64
 
 from foglight.compile import jitable, kernel
 from foglight.randomness import fold
 from foglight.search.paths.sampling import Paths
+from foglight.tables import numbered, slots_for
 
 
 class Solution(NamedTuple):
@@ -62,19 +63,6 @@ def _choose(sums, taken, first, n, mover):
     return choice
 
 
-@jitable
-def _number(table, codes, code, found):
-    """The number of a code among the `found` that are known, or `found` if it is new, which is then known too."""
-    mask = len(table) - 1
-    slot = int64(code & uint64(mask))
-    while table[slot] != 0 and codes[table[slot] - 1] != code:
-        slot = (slot + 1) & mask
-    if table[slot] == 0:
-        codes[found] = code
-        table[slot] = found + 1
-    return table[slot] - 1
-
-
 @kernel
 def _settle(paths, seat, least, root_sums, root_weights, visits, states, settled, total):
     n, depth = paths.keys.shape
@@ -90,17 +78,13 @@ def _settle(paths, seat, least, root_sums, root_weights, visits, states, settled
     followed, tried = np.empty(n, np.int32), np.empty(n, np.int32)  # paths that took the chosen action; actions tried
     kept, own = np.empty(n), np.empty((n, seats))  # the weight of the paths that took it, and the sum of their values
     edges = np.empty(n, np.uint64)
-    room = 1
-    while room < 2 * n:
-        room *= 2
-    table = np.zeros(room, np.int32)
+    table, mark = np.zeros(slots_for(n), np.int64), 0
     for level in range(depth - 1, 0, -1):
-        table[:] = 0
-        found = 0
+        mark, found = mark + 1, 0
         for i in range(n):
             states_of[i] = -1
             if level < paths.lengths[i]:
-                k = _number(table, codes, paths.keys[i, level], found)
+                k = numbered(table, mark, codes, paths.keys[i, level], found)
                 if k == found:
                     sizes[k], movers[k], counts[k] = paths.sizes[i, level], paths.movers[i, level], 0
                     found += 1
@@ -123,11 +107,10 @@ def _settle(paths, seat, least, root_sums, root_weights, visits, states, settled
                 settled[level] += chosen[k] >= 0
         states[level] = found
         total[level] = begins[found]
-        table[:] = 0
-        found = 0
+        mark, found = mark + 1, 0
         for i in range(n):
             if states_of[i] >= 0:
-                h = _number(table, names, paths.histories[i, level], found)
+                h = numbered(table, mark, names, paths.histories[i, level], found)
                 if h == found:
                     followed[h], tried[h], kept[h], own[h, :] = 0, 0, 0.0, 0.0
                     found += 1
@@ -137,12 +120,11 @@ def _settle(paths, seat, least, root_sums, root_weights, visits, states, settled
                     kept[h] += weights[i]
                     for s in range(seats):
                         own[h, s] += weights[i] * values[i, s]
-        table[:] = 0
-        found = 0
+        mark, found = mark + 1, 0
         for i in range(n):
             if states_of[i] >= 0:
                 edge = uint64(fold(paths.histories[i, level], paths.choices[i, level]))
-                if _number(table, edges, edge, found) == found:
+                if numbered(table, mark, edges, edge, found) == found:
                     tried[histories_of[i]] += 1
                     found += 1
         for i in range(n):

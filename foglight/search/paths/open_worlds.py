@@ -3,7 +3,7 @@
 import numpy as np
 
 from foglight.compile import kernel
-from foglight.randomness import unit
+from foglight.randomness import systematic, unit
 from foglight.rules import legal, max_legal, new_worlds, num_players, player, transition
 from foglight.search.leaves import evaluate
 
@@ -16,13 +16,9 @@ def try_every_action(game, leaf, rows, weights, random, n, sums):
     """
     room = new_worlds(game, 1)
     actions, payoffs = np.empty(max_legal(game), np.int64), np.empty(num_players(game))
-    w, done = 0, weights[0]
-    wanted = unit(random) / n
-    for _ in range(n):
-        while done <= wanted and w + 1 < len(rows):
-            w += 1
-            done += weights[w]
-        wanted += 1.0 / n
+    worlds = np.empty(n, np.int64)
+    systematic(weights, unit(random), worlds)
+    for w in worlds:
         seat = player(game, rows[w])
         for k in range(legal(game, rows[w], actions)):
             transition(game, rows[w], actions[k], room[0])

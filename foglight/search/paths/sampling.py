@@ -12,7 +12,7 @@ import numpy as np
 from numpy import uint64
 
 from foglight.compile import jitable, kernel
-from foglight.randomness import below, fold, unit
+from foglight.randomness import below, fold, systematic, unit
 from foglight.rules import (
     CHANCE,
     NOTHING,
@@ -85,15 +85,10 @@ def sample(game, leaf, rows, weights, random, first, last, paths):
     depth, seats = paths.keys.shape[1], num_players(game)
     room = new_worlds(game, 2)
     actions, odds, payoffs = np.empty(max_legal(game), np.int64), np.empty(max_legal(game)), np.empty(seats)
-    w, done = 0, weights[0]
-    spacing = 1.0 / (last - first)
-    wanted = unit(random) * spacing
+    worlds = np.empty(last - first, np.int64)
+    systematic(weights, unit(random), worlds)
     for i in range(first, last):
-        while done <= wanted and w + 1 < len(rows):
-            w += 1
-            done += weights[w]
-        wanted += spacing
-        now = 0
+        now, w = 0, worlds[i - first]
         copy_world(game, room[now], rows[w])
         mover, d = player(game, room[now]), 0
         history = uint64(fold(uint64(0), w))

@@ -12,13 +12,14 @@ fed with its own mover's payoffs. Three things keep this from going wrong.
 - After some learning the worse half of the first moves is dropped, again and again [Karnin2013]. The others learn on.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy import int64, uint64
+from numpy import uint64
 
 from foglight.compile import jitable, kernel
-from foglight.randomness import below, unit
+from foglight.randomness import below, systematic, unit
 from foglight.rules import (
     CHANCE,
     TERMINAL,
@@ -33,9 +34,11 @@ from foglight.rules import (
 )
 from foglight.search.leaves import evaluate
 from foglight.search.paths.sampling import advance
+from foglight.tables import find, slots_for
 
 _SQUARES = 4096  # square roots that are remembered
 _LEVELS = 16
+_LEARNING = 0.3  # of the budget, before first moves are dropped
 
 
 class States(NamedTuple):
@@ -56,7 +59,7 @@ class States(NamedTuple):
 
 def new_states(most: int, actions: int) -> States:
     """Room for so many states with so many actions on average; what comes after that is left to chance."""
-    size = 1 << (2 * most - 1).bit_length()
+    size = slots_for(most)
     n = np.arange(1, _SQUARES + 1)
     return States(
         np.zeros(size, np.uint64),
@@ -73,14 +76,31 @@ def new_states(most: int, actions: int) -> States:
     )
 
 
+def halve(
+    n: int, depth: int, run: Callable[[np.ndarray, float], None], sums: np.ndarray, counts: np.ndarray
+) -> np.ndarray:
+    """Drop the worse half of n first moves, again and again, until two are left: these, the better one first.
+
+    `run(moves, share)` samples paths that begin with these moves until that share of the budget is used up. It adds
+    payoffs and paths to `sums` and `counts`, by first move.
+    """
+    moves, learning = np.arange(n), _LEARNING if depth > 1 else 0.0
+    if learning:
+        run(moves, learning)
+    rounds = max(1, int(np.ceil(np.log2(n))))
+    for r in range(rounds):
+        run(moves, learning + (1.0 - learning) * (r + 1) / rounds)
+        means = np.where(counts[moves] > 0, sums[moves] / np.maximum(counts[moves], 1), -np.inf)
+        moves = moves[np.argsort(-means, kind="stable")[: max(2, (len(moves) + 1) // 2)]]
+    return moves
+
+
 @jitable
 def _find(states, code, m):
     """The place of a state, made if there is room; -1 if there is not."""
-    mask = len(states.keys) - 1
-    slot = int64(code & uint64(mask))
-    while states.keys[slot] != uint64(0) and states.keys[slot] != code:
-        slot = (slot + 1) & mask
-    if states.keys[slot] == uint64(0):
+    slot = find(states.keys, code)
+    if slot < 0:
+        slot = -1 - slot
         if states.tally[1] + m > len(states.counts) or 2 * states.tally[0] >= len(states.keys):
             states.tally[2] += 1
             return -1
@@ -117,14 +137,9 @@ def walk(game, leaf, states, rows, weights, random, n, depth, least, explore, fi
     room = new_worlds(game, 2)
     actions, odds, payoffs = np.empty(max_legal(game), np.int64), np.empty(max_legal(game)), np.empty(seats)
     slots, choices, movers = np.empty(depth, np.int64), np.empty(depth, np.int64), np.empty(depth, np.int64)
-    w, done = 0, weights[0]
-    spacing = 1.0 / n
-    wanted = unit(random) * spacing
-    for _ in range(n):
-        while done <= wanted and w + 1 < len(rows):
-            w += 1
-            done += weights[w]
-        wanted += spacing
+    worlds = np.empty(n, np.int64)
+    systematic(weights, unit(random), worlds)
+    for w in worlds:
         now, d = 0, 0
         copy_world(game, room[now], rows[w])
         seat = player(game, room[now])

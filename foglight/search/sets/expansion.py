@@ -31,7 +31,7 @@ from foglight.rules import (
     step,
 )
 from foglight.search.leaves import evaluate
-from foglight.search.sets.sketches import row_hash
+from foglight.tables import row_hash
 
 DONE, GROW, ASK, CHECK, PAUSE, REFUSE = range(6)  # why a kernel has come back
 NODES, LEAVES, MADE, LEVEL, PHASE, ARRIVED, ASKED, FOUND, STAMP, WORST = range(10)  # places of the tally

@@ -51,7 +51,7 @@ from foglight.search.sets.expansion import (
     gather,
     swap,
 )
-from foglight.search.sets.sketches import row_hash
+from foglight.tables import row_hash
 
 ALPHA, BETA, BEST, LOW = range(4)  # columns of a frame's bounds
 _ENTER, _ACT, _CLASSES, _RETURN = range(4)  # phases

@@ -11,7 +11,12 @@ from foglight.search.leaves import evaluate
 
 
 class Even(NamedTuple):
-    """Nothing is decided before the end."""
+    """Nothing is decided before the end; a payoff of 1 counts `win`.
+
+    >>> search = fl.SetSearch("phantom_ttt", seat=0, turns=1, leaf=fl.Even())
+    >>> search.value(fl.new_state("phantom_ttt").world)
+    0.0
+    """
 
     win: float = 1.0
 

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from foglight.compile import is_compiled, kernel
+from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.rules import CHANCE, begin, legal, max_legal, num_players, num_words, player
 from foglight.search.sets import bound_cache
@@ -109,7 +110,15 @@ class SetSearch:
     """Searches of one seat of one game that share a cache.
 
     `evaluate` values the worlds at the horizon from outside, a batch for every action of every set; otherwise `leaf`
-    does. With `check`, every bound that ends a search is compared with the value found without a cache.
+    does. With `check`, every bound that ends a search is compared with the value found without a cache. `turns` is the
+    depth; a turn is a run of actions of one seat. `mode` is `accelerated`, `exact` or `baseline` (without a cache).
+    Other options are the cache's: `docs/sketches.md` names them.
+
+        >>> state = fl.new_state("phantom_ttt")
+        >>> search = fl.SetSearch("phantom_ttt", seat=0, turns=1)
+        >>> found = search.valuations(state.world)  # one world, or several as rows
+        >>> found.actions == state.actions(), set(found.values)
+        (True, {0.0})
     """
 
     def __init__(
@@ -124,6 +133,7 @@ class SetSearch:
         check: bool = False,
         **options: Any,
     ) -> None:
+        game = load_game(game)
         _suits(game)
         if mode not in MODES:
             raise BadInput(f"mode must be one of {', '.join(MODES)}, not {mode!r}")

@@ -18,29 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import int64, uint64
 
-from foglight.compile import compiled_twin, jitable, kernel
+from foglight.compile import jitable, kernel
 from foglight.randomness import mix
 
-_ODD = 0x9E3779B97F4A7C15
 COUNTER_ROWS = 5
-
-
-def row_hash(row, width):
-    """The member that stands for a world: a hash of its first `width` words."""
-    code = 0
-    for i in range(width):
-        code = ((code ^ int(row[i])) * _ODD) & 0xFFFFFFFFFFFFFFFF
-        code ^= code >> 32
-    return mix(code)
-
-
-@compiled_twin(row_hash)
-def _row_hash(row, width):
-    code = uint64(0)
-    for i in range(width):
-        code = (code ^ row[i]) * uint64(_ODD)
-        code ^= code >> uint64(32)
-    return mix(code)
 
 
 # Signatures -----------------------------------------------------------------------------------------------------

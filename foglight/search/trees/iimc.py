@@ -23,7 +23,7 @@ import numpy as np
 from numpy import uint64
 
 from foglight.compile import jitable, kernel
-from foglight.randomness import below, unit
+from foglight.randomness import below, first_above, unit
 from foglight.rules import (
     CHANCE,
     TERMINAL,
@@ -152,14 +152,7 @@ def _draw(random, worlds, seat, begin, end):
     """One of the worlds from `begin` to `end` in the order of a seat's keys, by weight."""
     sums = worlds.sums[seat]
     wanted = sums[begin] + unit(random) * (sums[end] - sums[begin])
-    low, high = begin, end - 1
-    while low < high:
-        middle = (low + high) // 2
-        if sums[middle + 1] > wanted:
-            high = middle
-        else:
-            low = middle + 1
-    return worlds.members[seat, low]
+    return worlds.members[seat, first_above(sums, wanted, begin + 1, end + 1) - 1]
 
 
 @jitable

@@ -24,7 +24,7 @@ import numpy as np
 from numpy import uint64
 
 from foglight.compile import jitable, kernel
-from foglight.randomness import below, fold, unit
+from foglight.randomness import below, fold, systematic, unit
 from foglight.rules import (
     CHANCE,
     TERMINAL,
@@ -39,7 +39,7 @@ from foglight.rules import (
     transition,
 )
 from foglight.search.leaves import evaluate
-from foglight.search.tables import find
+from foglight.tables import find, grown, slots_for
 
 SINGLE, MULTI = range(2)
 _DEEPEST = 1024  # actions of one descent that are remembered; a leaf evaluation stands for the rest
@@ -61,7 +61,7 @@ class Growth:
 
     def __init__(self, game: Any, seat: int, observers: int, exploration: float, nodes: int) -> None:
         self.game, self.seat, self.observers, self.exploration, self.nodes = game, seat, observers, exploration, nodes
-        self.tree = _new_tree(2 * min(_FIRST_ROOM, nodes))
+        self.tree = _new_tree(max(8, slots_for(min(_FIRST_ROOM, nodes))))
         self.used = np.zeros(1, np.int64)
         self.ranges = np.empty((num_players(game), 2))  # the least and the most that each seat has got
         self.ranges[:, 0], self.ranges[:, 1] = np.inf, -np.inf
@@ -91,44 +91,30 @@ class Growth:
         while slots < 2 * wanted:
             slots *= 2
         if slots > len(self.tree.keys):
-            larger = _new_tree(slots)
-            _move(self.tree, larger)
+            keys, before, after = grown(self.tree.keys, slots)
+            larger = _new_tree(slots)._replace(keys=keys)
+            for old, new in zip(self.tree[1:], larger[1:], strict=True):
+                new[after] = old[before]
             self.tree = larger
 
 
 def _new_tree(slots: int) -> Tree:
-    slots = 1 << max(4, int(slots) - 1).bit_length()
     return Tree(np.zeros(slots, np.uint64), np.zeros(slots, np.int32), np.zeros(slots, np.int32), np.zeros(slots))
 
 
 @jitable
 def find_action(tree, node, action):
     """The slot of an action at a node, or -1 minus the slot where it would go."""
-    return find(tree, uint64(node) ^ uint64(action))
-
-
-@kernel
-def _move(tree, larger):
-    for i in range(len(tree.keys)):
-        if tree.keys[i] != uint64(0):
-            slot = -1 - find(larger, tree.keys[i])
-            larger.keys[slot], larger.visits[slot] = tree.keys[i], tree.visits[i]
-            larger.available[slot], larger.sums[slot] = tree.available[i], tree.sums[i]
+    return find(tree.keys, uint64(node) ^ uint64(action))
 
 
 @jitable
-def _draw_order(random, weights, order, n):
-    """Which world each of n iterations takes: each as often as its weight says, in random order."""
-    w, done = 0, weights[0]
-    wanted = unit(random) / n
-    for i in range(n):
-        while done <= wanted and w + 1 < len(weights):
-            w += 1
-            done += weights[w]
-        wanted += 1.0 / n
-        j = below(random, i + 1)  # shuffled while it is filled
-        order[i] = order[j]
-        order[j] = w
+def _draw_order(random, weights, order):
+    """Which world each iteration takes: each as often as its weight says, in random order."""
+    systematic(weights, unit(random), order)
+    for i in range(len(order)):
+        j = below(random, i + 1)
+        order[i], order[j] = order[j], order[i]
 
 
 @kernel
@@ -140,7 +126,7 @@ def simulate(game, leaf, rows, weights, seat, observers, exploration, random, n,
     actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
     payoffs = np.empty(seats)
     slots, movers = np.empty(_DEEPEST, np.int64), np.empty(_DEEPEST, np.int64)
-    _draw_order(random, weights, order, n)
+    _draw_order(random, weights, order)
     for i in range(n):
         now, depth, unnoticed = 0, 0, 0
         copy_world(game, room[now], rows[order[i]])

@@ -37,7 +37,7 @@ from numpy import uint64
 from foglight.compile import jitable, kernel
 from foglight.names import BadInput
 from foglight.policies import Uniform
-from foglight.randomness import fold, unit
+from foglight.randomness import fold, unit, weighted
 from foglight.rules import (
     CHANCE,
     NOTHING,
@@ -59,7 +59,7 @@ from foglight.rules import (
     step,
     transition,
 )
-from foglight.search.tables import find
+from foglight.tables import find, grown, slots_for
 from foglight.worlds.layers import Layers
 
 INFORMATION_SET, PUBLIC_STATE = range(2)
@@ -110,13 +110,11 @@ class Walks:
                 self.memory, self.used, self.seen,
             )  # fmt: skip
             if self.used[2] < last:
-                larger = _new_memory(2 * len(self.memory.keys))
-                _move(self.memory, larger)
-                self.memory = larger
+                self.memory = _larger(self.memory)
 
     def average(self, n: int) -> np.ndarray:
         """The average strategy at the root, float64[n]; uniform if it was never met."""
-        slot = find(self.memory, self.root)
+        slot = find(self.memory.keys, self.root)
         sums = self.memory.sums[self.memory.begins[slot] : self.memory.begins[slot] + n] if slot >= 0 else np.zeros(n)
         return sums / sums.sum() if sums.sum() > 0.0 else np.full(n, 1.0 / n)
 
@@ -137,7 +135,7 @@ def aim(game: Any, seat: int, observations: list[int], public: bool, limit: int)
     hopes = [np.zeros(len(layer.rows)) for layer in layers.layers]
     for i, world in layers.ends:
         hopes[i][world] = -1.0
-    slots = 1 << (2 * sum(map(len, hopes))).bit_length()
+    slots = slots_for(sum(map(len, hopes)))
     target = target._replace(keys=np.zeros(slots, np.uint64), hopes=np.zeros(slots))
     for i in range(len(hopes) - 1, -1, -1):
         hopes[i][hopes[i] < 0.0] = 1.0
@@ -154,20 +152,21 @@ def _new_memory(slots: int) -> Memory:
     return Memory(np.zeros(slots, np.uint64), np.zeros(slots, np.int64), np.zeros(slots), np.zeros(slots))
 
 
-@kernel
-def _move(memory, larger):
-    for i in range(len(memory.keys)):
-        if memory.keys[i] != uint64(0):
-            slot = -1 - find(larger, memory.keys[i])
-            larger.keys[slot], larger.begins[slot] = memory.keys[i], memory.begins[i]
-        larger.regrets[i], larger.sums[i] = memory.regrets[i], memory.sums[i]
+def _larger(memory: Memory) -> Memory:
+    """The same with twice the room."""
+    slots = len(memory.keys)
+    keys, before, after = grown(memory.keys, 2 * slots)
+    larger = _new_memory(2 * slots)._replace(keys=keys)
+    larger.begins[after] = memory.begins[before]
+    larger.regrets[:slots], larger.sums[:slots] = memory.regrets, memory.sums
+    return larger
 
 
 @kernel
 def _note(game, rows, hopes, target):
     for i in range(len(rows)):
         code = _joint(game, rows[i])
-        slot = find(target, code)
+        slot = find(target.keys, code)
         if slot < 0:
             slot = -1 - slot
             target.keys[slot] = code
@@ -191,7 +190,7 @@ def _hope(game, target, before, action, after, met):
         return 0.0
     if len(target.keys) == 1:
         return 1.0
-    slot = find(target, _joint(game, after))
+    slot = find(target.keys, _joint(game, after))
     return target.hopes[slot] if slot >= 0 else 0.0
 
 
@@ -224,7 +223,7 @@ def walk(game, target, seat, root, explore, delta, random, last, full, memory, u
                 n = legal(game, room[now], actions)
                 if not lost[mover]:
                     code = uint64(key(game, room[now], mover))
-                    slot = find(memory, code)
+                    slot = find(memory.keys, code)
                     if slot < 0:
                         lost[mover] = not ahead
                         slot = _remember(memory, used, code, -1 - slot, n)
@@ -243,14 +242,14 @@ def walk(game, target, seat, root, explore, delta, random, last, full, memory, u
                     total += biased[k]
                 for k in range(n):
                     biased[k] = biased[k] / total if total > 0.0 else plain[k]
-                choice = _draw(random, biased if targeted else plain, n)
+                choice = weighted(random, biased if targeted else plain, n)
                 bias *= biased[choice] / plain[choice]
                 ahead = total > 0.0 and biased[choice] > 0.0
                 action = actions[choice]
             elif mover == CHANCE:
                 action = deal(game, room[now], random, actions, plain)
             else:
-                choice = _draw(random, plain, n)
+                choice = weighted(random, plain, n)
                 action = actions[choice]
             if slot >= 0 and code == root:
                 seen[choice, 0] += 1
@@ -310,16 +309,3 @@ def _match(memory, slot, n, sigma):
         total += sigma[k]
     for k in range(n):
         sigma[k] = sigma[k] / total if total > 0.0 else 1.0 / n
-
-
-@jitable
-def _draw(random, weights, n):
-    """A number below n, in proportion to its weight; these add up to 1, and none of 0 is drawn."""
-    remaining, drawn = unit(random), 0
-    for k in range(n):
-        if weights[k] > 0.0:
-            drawn = k
-            remaining -= weights[k]
-            if remaining < 0.0:
-                break
-    return drawn

@@ -23,7 +23,13 @@ from foglight.solving.whole.solved import table
 
 
 def resolve_unsafely(public: PublicState, ranges: Ranges, iterations: int = 1000, memory: float = 4.0) -> Tabular:
-    """A policy for the subgame, for both seats, that takes the ranges for certain."""
+    """A policy for the subgame, for both seats, that takes the ranges for certain; `memory` is in GiB.
+
+    >>> public = fl.Trunk("kuhn_poker", depth=3).public_states[0]
+    >>> policy = fl.resolve_unsafely(public, [np.ones(3), np.ones(3)], iterations=50)
+    >>> len(policy.keys)  # seat 1 answers a check, and seat 0 its bet, each with one of three cards
+    6
+    """
     subgame = Subgames([public], memory)
     solver = Regrets(subgame.sequences, "cfr+", subgame.joined([ranges]))
     solver.iterate(iterations)
@@ -41,6 +47,12 @@ def resolve_safely(
     """A policy of `seat` in the subgame that gives the opponent at most these counterfactual values.
 
     `own_range` is over the seat's information states, `opponent_values` over the opponent's (see `opponent_values`).
+    `memory` is in GiB.
+
+        >>> public = fl.Trunk("kuhn_poker", depth=3).public_states[0]
+        >>> allowed = fl.opponent_values(public, fl.Uniform(), np.ones(3), seat=1)
+        >>> len(fl.resolve_safely(public, 1, np.ones(3), allowed, iterations=50).keys)
+        3
     """
     if len(public.keys) != 2:
         raise BadInput(f"resolving is for two seats; {public.game} has {len(public.keys)}")
@@ -70,7 +82,12 @@ def opponent_values(
 ) -> np.ndarray:
     """What the other seat can get at most at each of its information states if `seat` plays its policy on.
 
-    These are the values that `seat`'s policy itself keeps to, so that a strategy that does so exists.
+    These are the values that `seat`'s policy itself keeps to, so that a strategy that does so exists. `own_range` is
+    how likely the seat's own play leads to each of its information states; `memory` is in GiB.
+
+        >>> public = fl.Trunk("kuhn_poker", depth=3).public_states[0]
+        >>> fl.opponent_values(public, fl.Uniform(), np.ones(3), seat=1).shape  # of seat 0, by its card
+        (3,)
     """
     subgame = Subgames([public], memory)
     ranges = [np.ones(len(keys)) for keys in public.keys]

@@ -10,14 +10,20 @@ import numpy as np
 
 from foglight.names import BadInput
 from foglight.solving.depth_limited.public import PublicState
-from foglight.solving.whole.plans import values
+from foglight.solving.whole.plans import counterfactual_values
 from foglight.solving.whole.regret import Regrets
 from foglight.solving.whole.sequences import Ranges, SequenceForm
 from foglight.solving.whole.tree import build_tree
 
 
 class Subgames:
-    """The subgames below some public states of one game, down to the end."""
+    """The subgames below some public states of one game, down to the end.
+
+    >>> trunk = fl.Trunk("kuhn_poker", depth=3)
+    >>> below = fl.Subgames(trunk.public_states)
+    >>> len(below.publics), [len(keys) for keys in below.sequences.root_keys]  # after a check, and after a bet
+    (2, [6, 6])
+    """
 
     def __init__(self, publics: Sequence[PublicState], memory: float = 4.0) -> None:
         if not publics:
@@ -57,6 +63,13 @@ class Evaluator:
     information state the sum over its histories of chance, times the ranges of the other seats, times the payoff.
 
     A trunk to the end of a game has no leaves: then all that is asked about is nothing, and the answers are empty.
+
+        >>> class Zero(fl.Evaluator):
+        ...     def value(self, public, ranges):
+        ...         return [np.zeros(len(own)) for own in ranges]
+        >>> policy = fl.solve_trunk(fl.Trunk("kuhn_poker", depth=3), Zero(), iterations=10)
+        >>> len(policy.keys)  # seat 0 with each of three cards
+        3
     """
 
     def start(self, publics: Sequence[PublicState]) -> None:
@@ -90,7 +103,12 @@ class Evaluator:
 
 
 class Function(Evaluator):
-    """A plain function of a public state and its ranges."""
+    """A plain function of a public state and its ranges.
+
+    >>> zero = fl.Function(lambda public, ranges: [np.zeros(len(own)) for own in ranges])
+    >>> fl.solve_trunk(fl.Trunk("kuhn_poker", depth=3), zero, iterations=10).probabilities.tolist()
+    [0.5, 0.5, 0.5, 0.5, 0.5, 0.5]
+    """
 
     def __init__(self, function: Callable[[PublicState, Ranges], list[np.ndarray]]) -> None:
         self._function = function
@@ -100,7 +118,13 @@ class Function(Evaluator):
 
 
 class Oracle(Evaluator):
-    """Solves the subgames, every time anew: exact as iterations grow."""
+    """Solves the subgames, every time anew: exact as iterations grow. `memory` is in GiB.
+
+    >>> trunk = fl.Trunk("kuhn_poker", depth=3)
+    >>> policy = fl.solve_trunk(trunk, fl.Oracle(iterations=50), iterations=50)
+    >>> fl.trunk_exploitability(trunk, policy) < 0.05
+    True
+    """
 
     def __init__(self, iterations: int = 500, method: str = "cfr+", memory: float = 4.0) -> None:
         self.iterations, self.method, self.memory = iterations, method, memory
@@ -114,5 +138,5 @@ class Oracle(Evaluator):
             return []
         solver = self.subgames.solver(ranges, self.method)
         solver.iterate(self.iterations)
-        found = values(self.subgames.sequences, solver.average(), self.subgames.joined(ranges))
+        found = counterfactual_values(self.subgames.sequences, solver.average(), self.subgames.joined(ranges))
         return self.subgames.parted(found)

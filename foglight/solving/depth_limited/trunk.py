@@ -28,7 +28,15 @@ from foglight.solving.whole.tree import build_tree
 
 
 class Trunk:
-    """A game from its start, or from a public belief state, cut `depth` transitions further down."""
+    """A game from its start, or from a public belief state, cut `depth` transitions further down.
+
+    `root` is the public state to begin at and `ranges` how likely each seat's own play leads to each of its information
+    states there; without them the game begins at its start. `memory` is in GiB.
+
+        >>> trunk = fl.Trunk("kuhn_poker", depth=3)  # two cards, and the first action
+        >>> len(trunk.public_states), trunk.sequences.num_states
+        (2, 3)
+    """
 
     def __init__(
         self,
@@ -132,7 +140,13 @@ class TrunkSolver:
 
 
 def solve_trunk(trunk: Trunk, evaluator: Evaluator, iterations: int = 100, method: str = "cfr+") -> Tabular:
-    """A policy for the trunk, with an evaluator at its leaves."""
+    """A policy for the trunk, with an evaluator at its leaves; `method` is one of those of regret minimisation.
+
+    >>> trunk = fl.Trunk("kuhn_poker", depth=3)
+    >>> policy = fl.solve_trunk(trunk, fl.Oracle(iterations=50), iterations=50)
+    >>> len(policy.keys)
+    3
+    """
     if method not in METHODS:
         raise BadInput(f"trunks are solved by {', '.join(METHODS)}, not by {method}")
     solver = TrunkSolver(trunk, evaluator, method)
@@ -141,7 +155,12 @@ def solve_trunk(trunk: Trunk, evaluator: Evaluator, iterations: int = 100, metho
 
 
 class TrunkJudge:
-    """Measures trunk strategies of one trunk; what does not depend on the strategy is done once."""
+    """Measures trunk strategies of one trunk; what does not depend on the strategy is done once.
+
+    >>> judge = fl.TrunkJudge(fl.Trunk("kuhn_poker", depth=3))
+    >>> judge.exploitability(fl.solve("kuhn_poker", method="lp")) < 1e-9 < judge.exploitability(fl.Uniform())
+    True
+    """
 
     def __init__(self, trunk: Trunk) -> None:
         self.trunk = trunk
@@ -180,7 +199,12 @@ class TrunkJudge:
 
 
 def trunk_exploitability(trunk: Trunk, policy: Any, iterations: int | None = None) -> float:
-    """How far a policy's part in the trunk is from an equilibrium's."""
+    """How far a policy's part in the trunk is from an equilibrium's; `iterations` as in `TrunkJudge.exploitability`.
+
+    >>> trunk = fl.Trunk("kuhn_poker", depth=3)
+    >>> fl.trunk_exploitability(trunk, fl.solve("kuhn_poker", method="lp")) < 1e-9
+    True
+    """
     return TrunkJudge(trunk).exploitability(policy, iterations)
 
 

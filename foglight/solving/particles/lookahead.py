@@ -15,7 +15,7 @@ from foglight.solving.depth_limited.public import Unnoticed
 from foglight.solving.depth_limited.subgame import Evaluator
 from foglight.solving.depth_limited.trunk import Trunk, TrunkSolver
 from foglight.solving.particles.belief import Particles
-from foglight.solving.whole.plans import realised, values
+from foglight.solving.whole.plans import counterfactual_values, realised
 from foglight.solving.whole.regret import Regrets
 from foglight.solving.whole.tree import guessed_size
 
@@ -71,7 +71,7 @@ class Lookahead:
         """By seat, the counterfactual values of the particles' information states under the average behaviour."""
         if isinstance(self._solver, TrunkSolver):
             return self._solver.root_values(self.average)
-        return values(self.trunk.sequences, self.average, self.particles.ranges)
+        return counterfactual_values(self.trunk.sequences, self.average, self.particles.ranges)
 
     def below(self, seat: int, key: int) -> Particles | None:
         """The public belief state at the end of the trunk in which a seat may be in this information state."""

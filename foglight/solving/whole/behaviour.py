@@ -20,7 +20,13 @@ def behaviour_of(sequences: SequenceForm, policy: Any) -> np.ndarray:
 
     A policy is one of `foglight.policies`, a dictionary from keys to probabilities, or a function of a State in which
     it is its seat's turn: it gives {action: probability}, or probabilities in the order of the legal actions. It should
-    look at nothing but `state.information(state.player)` or `state.observations(state.player)`.
+    look at nothing but `state.information(state.player)` or `state.observations(state.player)`. S is the number of
+    sequences: one for each action at each information state, and one for each root of each seat.
+
+        >>> sequences = fl.Trunk("kuhn_poker", depth=10).sequences
+        >>> behaviour = fl.behaviour_of(sequences, lambda state: {0: 0.75, 1: 0.25})
+        >>> sorted(set(behaviour.tolist()))  # roots have no action, and probability 0
+        [0.0, 0.25, 0.75]
     """
     if isinstance(policy, dict):
         policy = tabular(policy)

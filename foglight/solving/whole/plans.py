@@ -78,7 +78,13 @@ def _earn(form, behaviour, plan, seat, gradient):
 
 
 def realised(sequences: SequenceForm, behaviour: np.ndarray) -> np.ndarray:
-    """The plan of a behaviour, float64[S]."""
+    """The plan of a behaviour, float64[S]: for each sequence, the probability that its seat plays all of it.
+
+    >>> sequences = fl.Trunk("kuhn_poker", depth=10).sequences
+    >>> plan = fl.realised(sequences, fl.behaviour_of(sequences, fl.Uniform()))
+    >>> sorted(set(plan.tolist()))  # a seat of Kuhn poker decides at most twice
+    [0.25, 0.5, 1.0]
+    """
     plan = sequences.start()
     for_all(sequences.form, behaviour, plan)
     return plan
@@ -91,8 +97,19 @@ def normalised(form: Form, sums: np.ndarray) -> np.ndarray:
     return behaviour
 
 
-def values(sequences: SequenceForm, behaviour: np.ndarray, ranges: Ranges | None = None) -> list[np.ndarray]:
-    """By seat, the counterfactual values of its root sequences when all behave like this."""
+def counterfactual_values(
+    sequences: SequenceForm, behaviour: np.ndarray, ranges: Ranges | None = None
+) -> list[np.ndarray]:
+    """By seat, the counterfactual values of its root sequences when all behave like this.
+
+    A whole game has one root for each seat; a subgame has one for each information state at its public state.
+    `ranges` are how likely each seat's own play leads to each root: 1 unless given.
+
+        >>> sequences = fl.Trunk("kuhn_poker", depth=10).sequences
+        >>> uniform = fl.behaviour_of(sequences, fl.Uniform())
+        >>> [own.round(6).tolist() for own in fl.counterfactual_values(sequences, uniform)]
+        [[0.125], [-0.125]]
+    """
     form, gradient, plan = sequences.under(ranges), np.zeros(len(behaviour)), realised(sequences, behaviour)
     for seat in range(sequences.tree.num_seats):
         _earn(form, behaviour, plan, seat, gradient)
@@ -116,7 +133,7 @@ def root_values(sequences: SequenceForm, gradient: np.ndarray) -> list[np.ndarra
 
 def gaps(sequences: SequenceForm, behaviour: np.ndarray, ranges: Ranges | None = None) -> np.ndarray:
     """How much each seat would gain by a best response to this behaviour, float64[seats]."""
-    now = values(sequences, behaviour, ranges)
+    now = counterfactual_values(sequences, behaviour, ranges)
     own = [np.ones(len(keys)) for keys in sequences.root_keys] if ranges is None else ranges
     best = [best_response(sequences, behaviour, seat, ranges)[0] for seat in range(sequences.tree.num_seats)]
     return np.array([float(own[seat] @ (best[seat] - now[seat])) for seat in range(len(best))])

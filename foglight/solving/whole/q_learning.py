@@ -31,6 +31,7 @@ from foglight.rules import (
     returns,
     transition,
 )
+from foglight.tables import find, slots_for
 
 
 def q_learning(
@@ -42,14 +43,22 @@ def q_learning(
     seed: int = 0,
     room: int = 1 << 20,
 ) -> Tabular:
-    """Learn by self-play; `room` is how many information states can be told apart at most."""
+    """Learn by self-play for so many `episodes`, which are games.
+
+    `rate` is the share of each new estimate, `explore` the probability of a random action, in learning and in the
+    policy. `room` is how many information states can be told apart at most.
+
+        >>> policy = fl.q_learning("kuhn_poker", episodes=20_000, seed=0)
+        >>> fl.exploitability("kuhn_poker", policy) < fl.exploitability("kuhn_poker", fl.Uniform())
+        True
+    """
     game = load_game(game)
     for name, value, low, high in (("rate", rate, 0.0, 1.0), ("explore", explore, 0.0, 1.0)):
         if not low < value <= high:
             raise BadInput(f"{name} must be above {low} and at most {high}, not {value}")
     if episodes < 1 or room < 2:
         raise BadInput(f"episodes must be at least 1 and room at least 2, not {episodes} and {room}")
-    size = 1 << (2 * room - 1).bit_length()  # half empty at most, so that a free place is found soon
+    size = slots_for(room)
     keys, sizes = np.zeros(size, np.uint64), np.zeros(size, np.int64)
     values = np.zeros((size, max_legal(game)))
     used = _learn(game, episodes, rate, explore, generator(seed), room, keys, sizes, values)
@@ -73,15 +82,6 @@ def _soft(keys: np.ndarray, sizes: np.ndarray, values: np.ndarray, explore: floa
 
 
 @jitable
-def _place(keys, sizes, wanted):
-    """Where a key is in the table, or the free place where it would be."""
-    place = wanted & uint64(len(keys) - 1)
-    while sizes[place] != 0 and keys[place] != wanted:
-        place = (place + uint64(1)) & uint64(len(keys) - 1)
-    return place
-
-
-@jitable
 def _best(values, place, n):
     best = 0
     for i in range(1, n):
@@ -96,7 +96,7 @@ def _learn(game, episodes, rate, explore, random, room, keys, sizes, values):
     seats = num_players(game)
     worlds = new_worlds(game, 2)
     actions, odds, payoffs = np.empty(max_legal(game), np.int64), np.empty(max_legal(game)), np.zeros(seats)
-    last_place, last_choice = np.zeros(seats, np.uint64), np.full(seats, -1, np.int64)
+    last_place, last_choice = np.zeros(seats, np.int64), np.full(seats, -1, np.int64)
     used = 0
     for _ in range(episodes):
         worlds[:] = uint64(0)
@@ -109,9 +109,11 @@ def _learn(game, episodes, rate, explore, random, room, keys, sizes, values):
                 action = deal(game, worlds[now], random, actions, odds)
             else:
                 n = legal(game, worlds[now], actions)
-                place = _place(keys, sizes, uint64(key(game, worlds[now], mover)))
-                if sizes[place] == 0:
-                    keys[place], sizes[place] = uint64(key(game, worlds[now], mover)), n
+                code = uint64(key(game, worlds[now], mover))
+                place = find(keys, code)
+                if place < 0:
+                    place = -1 - place
+                    keys[place], sizes[place] = code, n
                     used += 1
                     if used > room:
                         return used

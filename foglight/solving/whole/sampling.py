@@ -25,7 +25,7 @@ import numpy as np
 
 from foglight.compile import jitable, kernel
 from foglight.names import BadInput
-from foglight.randomness import below, generator, unit
+from foglight.randomness import below, generator, unit, weighted
 from foglight.rules import CHANCE, TERMINAL
 from foglight.solving.whole.plans import normalised
 from foglight.solving.whole.sequences import SequenceForm
@@ -198,15 +198,8 @@ def _payoff(board, node, seat):
 
 @jitable
 def _draw(random, weights, begin, end):
-    """A number from `begin` to `end - 1`, in proportion to its weight; these add up to 1, and none of 0 is drawn."""
-    remaining, last = unit(random), begin
-    for i in range(begin, end):
-        if weights[i] > 0.0:
-            last = i
-            remaining -= weights[i]
-            if remaining < 0.0:
-                break
-    return last
+    """An index from begin to end - 1, drawn in proportion to its weight."""
+    return begin + weighted(random, weights[begin:end], end - begin)
 
 
 @jitable

@@ -1,7 +1,6 @@
 """A solved policy: a table that plays, and the solver's state that goes on from there, in one file."""
 
 import json
-import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from foglight.compile import implements
+from foglight.files import replacing
 from foglight.names import BadInput
 from foglight.policies import Tabular, weigh_by_table
 from foglight.solving.whole.sequences import SequenceForm
@@ -18,7 +18,17 @@ _FORMAT = 1
 
 
 class Solved(Tabular):
-    """A tabular policy that knows how it came about; `fl.solve(..., resume=policy)` goes on with it."""
+    """A tabular policy that knows how it came about; `fl.solve(..., resume=policy)` goes on with it.
+
+    >>> policy = fl.solve("kuhn_poker", iterations=100)
+    >>> policy.game, policy.method, policy.iterations, policy.exploitability < 0.01
+    ('kuhn_poker', 'cfr+', 100, True)
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     policy.save(pathlib.Path(folder) / "kuhn.npz")
+    ...     fl.Solved.load(pathlib.Path(folder) / "kuhn.npz").value == policy.value
+    True
+    """
 
     game: str
     method: str
@@ -39,14 +49,8 @@ class Solved(Tabular):
             "probabilities": self.probabilities,
         }
         arrays |= {f"state_{name}": array for name, array in self.state.items()}
-        unfinished = Path(f"{path}.{os.getpid()}.part")
-        try:
-            with unfinished.open("wb") as file:
-                np.savez(file, **arrays)
-            os.replace(unfinished, path)
-        except OSError as error:
-            unfinished.unlink(missing_ok=True)
-            raise BadInput(f"cannot write {path}: {error.strerror}") from None
+        with replacing(Path(path)) as part, part.open("wb") as file:
+            np.savez(file, **arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> "Solved":

@@ -13,7 +13,7 @@ from foglight.solving.whole import regret, sampling
 from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.linear import equilibrium
 from foglight.solving.whole.plans import best_response as respond
-from foglight.solving.whole.plans import gaps, values
+from foglight.solving.whole.plans import counterfactual_values, gaps
 from foglight.solving.whole.sequences import SequenceForm
 from foglight.solving.whole.solved import Solved, solved, table
 from foglight.solving.whole.tree import build_tree
@@ -50,7 +50,13 @@ def solve(
 
     `iterations` counts from the very beginning: going on from a policy of 400 iterations to 1000 runs 600 more, and
     gives the same as 1000 at once. The method `lp` is exact and knows no iterations. With a `checkpoint`, the state is
-    written there from time to time, and whatever is there already is gone on with.
+    written there from time to time, and whatever is there already is gone on with. `memory` is in GiB; a game whose
+    tree needs more is refused. `seed` is for the methods that draw, `external` and `outcome`.
+
+        >>> policy = fl.solve("kuhn_poker", iterations=400)
+        >>> policy = fl.solve("kuhn_poker", iterations=1000, resume=policy)
+        >>> round(policy.value, 3), policy.exploitability < 0.001  # the value is -1/18
+        (-0.056, True)
     """
     if method not in METHODS:
         raise BadInput(unknown("method", method, METHODS))
@@ -139,28 +145,45 @@ def _policy(solver: Any, seed: int) -> Solved:
         seed=seed,
         state={name: array.copy() for name, array in solver.state().items()},
         exploitability=float(gaps(sequences, behaviour).mean()),
-        value=float(values(sequences, behaviour)[0][0]),
+        value=float(counterfactual_values(sequences, behaviour)[0][0]),
     )
 
 
 def game_value(game: Any, memory: float = 4.0) -> float:
-    """What seat 0 gets when both seats of a zero-sum game play best; `memory` is in GiB."""
+    """What seat 0 gets when both seats of a zero-sum game play best; `memory` is in GiB.
+
+    >>> round(18 * fl.game_value("kuhn_poker"), 6)
+    -1.0
+    """
     return equilibrium(sequence_form(game, memory))[0]
 
 
 def nash_conv(game: Any, policy: Any, memory: float = 4.0) -> float:
-    """What all seats together would gain if each alone changed to a best response."""
+    """What all seats together would gain if each alone changed to a best response; `memory` is in GiB.
+
+    >>> round(12 * fl.nash_conv("kuhn_poker", fl.Uniform()), 6)  # 11/12
+    11.0
+    """
     sequences = sequence_form(game, memory)
     return float(gaps(sequences, behaviour_of(sequences, policy)).sum())
 
 
 def exploitability(game: Any, policy: Any, memory: float = 4.0) -> float:
-    """`nash_conv` per seat: 0 for an equilibrium."""
+    """`nash_conv` per seat: 0 for an equilibrium. `memory` is in GiB.
+
+    >>> fl.exploitability("kuhn_poker", fl.solve("kuhn_poker", method="lp")) < 1e-9
+    True
+    """
     return nash_conv(game, policy, memory) / sequence_form(game, memory).tree.num_seats
 
 
 def best_response(game: Any, policy: Any, seat: int, memory: float = 4.0) -> tuple[float, Tabular]:
-    """What a seat gets by playing best against the others' policy, and a policy that does."""
+    """What a seat gets by playing best against the others' policy, and a policy that does; `memory` is in GiB.
+
+    >>> value, best = fl.best_response("kuhn_poker", fl.Uniform(), seat=0)
+    >>> value, fl.policy_values("kuhn_poker", best)[0] == value  # it holds the others' policy too
+    (0.5, True)
+    """
     sequences = sequence_form(game, memory)
     if not 0 <= seat < sequences.tree.num_seats:
         raise BadInput(f"there is no seat {seat}; {sequences.tree.game} has {sequences.tree.num_seats} seats")
@@ -172,6 +195,10 @@ def best_response(game: Any, policy: Any, seat: int, memory: float = 4.0) -> tup
 
 
 def policy_values(game: Any, policy: Any, memory: float = 4.0) -> list[float]:
-    """What each seat gets when all play this policy."""
+    """What each seat gets when all play this policy; `memory` is in GiB.
+
+    >>> fl.policy_values("kuhn_poker", lambda state: {0: 1.0, 1: 0.0})  # nobody ever bets
+    [0.0, 0.0]
+    """
     sequences = sequence_form(game, memory)
-    return [float(value[0]) for value in values(sequences, behaviour_of(sequences, policy))]
+    return [float(value[0]) for value in counterfactual_values(sequences, behaviour_of(sequences, policy))]

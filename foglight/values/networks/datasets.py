@@ -11,7 +11,6 @@ where it ended. Reading needs neither Numba nor the game.
 import hashlib
 import io
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from foglight.files import write_whole
 from foglight.names import BadInput
 from foglight.values.networks.layout import Layout, layout_of
 
@@ -29,7 +29,15 @@ MANIFEST, LAYOUT = "manifest.json", "layout.npz"
 
 @dataclass(frozen=True)
 class Request:
-    """What a data set is to hold; equal requests give equal files, however many processes work."""
+    """What a data set is to hold; equal requests give equal files, however many processes work.
+
+    `depth` is how many transitions below the start the game is cut, `strategies` how many random ones are drawn, and
+    `recall` is `perfect` or `imperfect` (`docs/values.md`).
+
+        >>> request = fl.Request("kuhn_poker", depth=3, strategies=50)
+        >>> request.num_shards, request.iterations
+        (2, 100)
+    """
 
     game: str
     depth: int
@@ -121,13 +129,6 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> str:
     np.savez_compressed(room, **arrays)  # type: ignore[arg-type]
     write_whole(path, room.getvalue())
     return hashlib.sha256(room.getvalue()).hexdigest()
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """All of a file or nothing."""
-    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
-    beside.write_bytes(content)
-    beside.replace(path)
 
 
 def checked(folder: Path, name: str, files: Mapping[str, str]) -> dict[str, np.ndarray]:

@@ -5,7 +5,6 @@ forget how it came about; beliefs say the rest.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from foglight.compile import has_rule, kernel
 from foglight.names import BadInput
 from foglight.rules import MOST_FEATURES, private_features, public_features
 from foglight.solving.depth_limited.public import PublicState
-from foglight.values.networks.layout import PADDING, Layout
+from foglight.values.networks.layout import PADDING, Features, Layout
 from foglight.worlds.expansion import chosen
 
 
@@ -23,21 +22,7 @@ def offers_features(game: Any) -> bool:
     return has_rule("public_features", type(game)) and has_rule("private_features", type(game))
 
 
-@dataclass(frozen=True)
-class Encoded:
-    """Public states as one list of their information states, J of them: state after state, seat after seat."""
-
-    public: np.ndarray  # float32[P, F]: features of public states
-    private: np.ndarray  # float32[J, G]: features of information states, the seat among them
-    places: np.ndarray  # int64[J]: in a positional network's list; PADDING if there is none
-    of: np.ndarray  # int64[J]: the public state of each
-    seats: np.ndarray  # int64[J]
-    pairs: np.ndarray  # int64[H, 2]: the information states of each history, seat 0's first
-    chance: np.ndarray  # float64[H]: of each history, over the scale of its public state
-    scales: np.ndarray  # float64[P]: the chance of the likeliest history
-
-
-def encode(publics: Sequence[PublicState]) -> Encoded:
+def encode(publics: Sequence[PublicState]) -> Features:
     """Public states of a two-seat game by the features that the game offers."""
     game = publics[0].game
     if not offers_features(game):
@@ -49,10 +34,10 @@ def encode(publics: Sequence[PublicState]) -> Encoded:
             rows = chosen(public.rows, np.unique(public.states[:, seat], return_index=True)[1])
             private.append(_with_seat(offered_private(game, rows, seat), seat))
     size = sum(map(len, private))
-    return _encoded(publics, np.concatenate(shown), np.concatenate(private), np.full(size, PADDING))
+    return _features(publics, np.concatenate(shown), np.concatenate(private), np.full(size, PADDING))
 
 
-def listed(publics: Sequence[PublicState], layout: Layout) -> Encoded:
+def listed(publics: Sequence[PublicState], layout: Layout) -> Features:
     """Public states of a trunk, or parts of them, by the features of its layout."""
     numbers = layout.chosen([public.key for public in publics])
     where: list[tuple[int, np.ndarray]] = []
@@ -68,18 +53,17 @@ def listed(publics: Sequence[PublicState], layout: Layout) -> Encoded:
             where.append((number, found))
     private = np.concatenate([layout.private[number, found] for number, found in where])
     places = np.concatenate([layout.places[number, found] for number, found in where])
-    return _encoded(publics, layout.public[numbers], private, places)
+    return _features(publics, layout.public[numbers], private, places)
 
 
-def _encoded(publics: Sequence[PublicState], shown: np.ndarray, private: np.ndarray, places: np.ndarray) -> Encoded:
+def _features(publics: Sequence[PublicState], shown: np.ndarray, private: np.ndarray, places: np.ndarray) -> Features:
     sizes = np.array([[len(keys) for keys in public.keys] for public in publics])
     of = np.repeat(np.arange(len(publics)), sizes.sum(1))
     seats = np.repeat(np.tile([0, 1], len(publics)), sizes.ravel())
     firsts = (np.cumsum(sizes.ravel()) - sizes.ravel()).reshape(-1, 2)
     pairs = np.concatenate([public.states + first for public, first in zip(publics, firsts, strict=True)])
-    scales = np.array([public.chance.max() for public in publics])
-    chance = np.concatenate([public.chance / scale for public, scale in zip(publics, scales, strict=True)])
-    return Encoded(shown, private, places, of, seats, pairs, chance, scales)
+    chance = np.concatenate([public.chance / public.chance.max() for public in publics])
+    return Features(shown, private, places, of, seats, pairs, chance)
 
 
 def _with_seat(features: np.ndarray, seat: int) -> np.ndarray:

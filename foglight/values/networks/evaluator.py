@@ -10,7 +10,7 @@ from foglight.names import BadInput
 from foglight.solving.depth_limited.public import PublicState
 from foglight.solving.depth_limited.subgame import Evaluator
 from foglight.solving.whole.sequences import Ranges
-from foglight.values.networks.architectures import Ragged, shared_matrix, torch
+from foglight.values.networks.architectures import Batch, torch
 from foglight.values.networks.encoding import encode, listed
 from foglight.values.networks.training import Trained, load_network
 
@@ -20,6 +20,13 @@ class Network(Evaluator):
 
     A network that was trained for one trunk knows public states and information states by their keys, and answers for
     that trunk and for parts of it. One that was trained on the features that a game offers answers anywhere.
+
+        >>> from foglight.values.networks.shipped import shipped_network
+        >>> network = fl.Network(shipped_network("leduc_poker"))
+        >>> trunk = fl.Trunk("leduc_poker", depth=5)
+        >>> policy = fl.solve_trunk(trunk, network, iterations=5)
+        >>> len(policy.keys) == trunk.sequences.num_states
+        True
     """
 
     def __init__(self, network: Trained | Path | str, device: str = "cpu") -> None:
@@ -33,24 +40,31 @@ class Network(Evaluator):
         about, game = self.trained.about, str(publics[0].game)
         if about["game"] != game:
             raise BadInput(f"the network is for {about['game']}, not for {game}")
-        known = encode(publics) if self.trained.layout is None else listed(publics, self.trained.layout)
-        self._scales = known.scales[known.of]
-        self._whose, self._against = 2 * known.of + known.seats, 2 * known.of + 1 - known.seats
-        self._given = Ragged(
-            self._tensor(known.public),
-            self._tensor(known.of, torch.int64),
-            self._tensor(known.places.clip(0), torch.int64),
-            self._tensor(np.zeros(len(known.of))),
-            self._tensor(1.0 - 2.0 * known.seats),
-            self._tensor(np.zeros(0), torch.int64),
-            self._tensor(np.zeros((0, 0))),
-        )
-        self._asked = [self._tensor(own, torch.int64) for own in self.places]
-        whole = shared_matrix(known.pairs, known.chance, len(known.of), self._device)
-        self._shared = [whole.index_select(0, own).coalesce() for own in self._asked]
+        layout = self.trained.layout
+        features = encode(publics) if layout is None else listed(publics, layout)
+        of, seats, pairs = features.of, features.seats, features.pairs
+        self._scales = np.array([public.chance.max() for public in publics])[of]
+        self._whose, self._against = 2 * of + seats, 2 * of + 1 - seats
+        number, numbers = torch.int64, np.empty(len(of), np.int64)
+        public, private = self._tensor(features.public), self._tensor(features.private)
+        self._batches = []
+        for seat, asked in enumerate(self.places):
+            numbers[asked] = np.arange(len(asked))
+            self._batches.append(
+                Batch(
+                    public,
+                    self._tensor(of, number),
+                    self._tensor(features.places.clip(0), number),
+                    self._tensor(np.zeros(len(of))),
+                    self._tensor(asked, number),
+                    self._tensor(np.full(len(asked), 1.0 - 2.0 * seat)),
+                    self._tensor(numbers[pairs[:, seat]], number),
+                    self._tensor(pairs[:, 1 - seat], number),
+                    self._tensor(features.chance),
+                )
+            )
         with torch.inference_mode():
-            private = self._tensor(known.private)
-            self._bases = self.trained.network.ragged_bases(self._given.public[self._given.of], private)
+            self._bases = self.trained.network.bases(public[self._batches[0].of], private)
 
     def _tensor(self, array: np.ndarray, kind: Any = torch.float32) -> torch.Tensor:
         return torch.tensor(array, dtype=kind, device=self._device)
@@ -74,8 +88,8 @@ class Network(Evaluator):
         totals = np.bincount(self._whose, ranges, 2 * len(self.publics))
         own = totals[self._whose]
         normal = np.divide(ranges, own, out=np.zeros(len(ranges)), where=own > 0.0)
-        given = self._given._replace(ranges=self._tensor(normal), asked=self._asked[seat], shared=self._shared[seat])
+        batch = self._batches[seat]._replace(ranges=self._tensor(normal))
         with torch.inference_mode():
-            found = self.trained.network.ragged_values(given, self._bases).cpu().numpy().astype(np.float64)
+            found = self.trained.network(batch, self._bases).cpu().numpy().astype(np.float64)
         places = self.places[seat]
         return found * totals[self._against[places]] * self._scales[places]

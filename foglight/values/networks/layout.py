@@ -11,8 +11,8 @@ linear in the range of the other seat and in chance, so a network learns them in
 and whoever asks multiplies back. In Goofspiel a value is then at most 1, in Leduc poker a number of chips.
 
 How likely chance and the other seat's range make an information state, its mass, follows from `shared` and the ranges,
-so a network need not learn it: what it says is multiplied by it, unless it is told not to (`networks`). Where nothing
-can be met, values are 0.
+so a network need not learn it: its output is multiplied by it, unless its shape says `mass=False` (`architectures`).
+Where nothing can be met, values are 0.
 """
 
 from collections.abc import Sequence
@@ -26,6 +26,19 @@ PADDING = -1  # the seat and place of what is no information state
 
 
 @dataclass(frozen=True)
+class Features:
+    """Public states as one list of their information states, J of them: state after state, seat after seat."""
+
+    public: np.ndarray  # float32[P, F]: features of public states
+    private: np.ndarray  # float32[J, G]: features of information states, the seat among them
+    places: np.ndarray  # int64[J]: in a positional network's list; PADDING if there is none
+    of: np.ndarray  # int64[J]: the public state of each, ascending
+    seats: np.ndarray  # int64[J]
+    pairs: np.ndarray  # int64[H, 2]: the information states of each history, seat 0's first, public state after state
+    chance: np.ndarray  # float[H]: of each history, over the scale of its public state
+
+
+@dataclass(frozen=True)
 class Layout:
     """Features and places of every public state and information state at a cut."""
 
@@ -36,9 +49,7 @@ class Layout:
     places: np.ndarray  # int64[P, K]: the number of what the seat privately knows, among all that can be known
     private: np.ndarray  # float32[P, K, G]: features of information states, the seat among them
     scales: np.ndarray  # float64[P]: the chance of the likeliest history
-    shared: (
-        np.ndarray
-    )  # float32[P, K, K]: the chance of the histories that two information states share, over the scale
+    shared: np.ndarray  # float32[P, K, K]: the chance of the histories that two of them share, over the scale
 
     @property
     def num_places(self) -> int:
@@ -66,6 +77,16 @@ class Layout:
         """The way back."""
         seats = range(self.num_seats)
         return [[row[own == seat] for seat in seats] for row, own in zip(whole, self.seats, strict=True)]
+
+    def features(self) -> Features:
+        """The public states without padding. Histories that share both information states are one."""
+        mask = self.mask
+        numbers = np.cumsum(mask).reshape(mask.shape) - 1
+        of, first, second = np.nonzero(self.shared * (self.seats == 0)[:, :, None])
+        pairs = np.stack([numbers[of, first], numbers[of, second]], axis=1)
+        chance = self.shared[of, first, second]
+        listed = self.private[mask], self.places[mask], np.nonzero(mask)[0], self.seats[mask]
+        return Features(self.public, *listed, pairs, chance)
 
     def chosen(self, public_keys: Sequence[int]) -> np.ndarray:
         """The numbers of the public states with these keys."""

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from foglight.files import write_whole
 from foglight.names import BadInput
-from foglight.values.networks.datasets import write_whole
 
 _KINDS = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32, "U64": np.uint64, "U8": np.uint8}
 _NAMES = {np.dtype(kind): name for name, kind in _KINDS.items()}

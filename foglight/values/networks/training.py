@@ -1,6 +1,6 @@
 """Training a value network on a data set: Adam at 1e-3, batches of 64, mean squared error [Sustr2021, Appendix F].
 
-The loss is the mean over the information states that there are; padding does not count. Every epoch goes through all
+The loss is the mean over the information states of a batch. Every epoch goes through all
 points in an order that follows from the seed and the epoch's number, so a checkpoint holds weights, the optimiser's
 state and the number of steps, and on a CPU going on from one gives the same bits as never having stopped. A finished
 network is one safetensors file: weights, the layout it was trained for, and a JSON header that says what it is.
@@ -8,8 +8,8 @@ network is one safetensors file: weights, the layout it was trained for, and a J
 Needs torch and numpy, and no compiler.
 """
 
-import io
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,11 @@ from typing import Any
 import numpy as np
 
 from foglight.names import BadInput
-from foglight.values.networks.architectures import Particle, Shape, Tables, check_device, shape_for, torch
-from foglight.values.networks.datasets import Dataset, write_whole
+from foglight.values.networks.architectures import Shape, shape_for, torch
+from foglight.values.networks.datasets import Dataset
+from foglight.values.networks.descent import Descent
 from foglight.values.networks.layout import Layout, layout_of
+from foglight.values.networks.points import Lessons, Points
 from foglight.values.networks.tensor_file import load_arrays, save_arrays
 from foglight.version import __version__
 
@@ -29,7 +31,14 @@ _LAYOUT = "layout."
 
 @dataclass(frozen=True)
 class Settings:
-    """How to train; equal settings on equal data give equal networks on one machine."""
+    """How to train; equal settings on equal data give equal networks on one machine.
+
+    `kind` is the network's: `positional`, `particle`, `concatenation` or `histories`. `batch` counts points, `rate` is
+    Adam's. `base` and `width` are sizes of layers, the paper's unless given.
+
+        >>> fl.Settings("positional", seed=1).rate
+        0.001
+    """
 
     kind: str = "particle"
     seed: int = 0
@@ -41,22 +50,25 @@ class Settings:
 
 
 class Training:
-    """A network in training: `advance` it as long as you like."""
+    """A network in training on a data set: `advance` it as long as you like.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     data = fl.generate(fl.Request("kuhn_poker", depth=3, strategies=4), folder)
+    >>> training = fl.Training(data, fl.Settings("positional"))
+    >>> before = training.whole_loss()
+    >>> training.advance(steps=20) > 0, training.whole_loss() < before
+    (True, True)
+    """
 
     def __init__(self, data: Dataset, settings: Settings | None = None, device: str = "cpu") -> None:
         self.data, self.settings, self.device = data, settings or Settings(), device
-        check_device(device)
-        how = self.settings
-        self.shape = shape_for(data.layout, how.kind, how.base, how.width, how.mass)
-        torch.manual_seed(self.settings.seed)
-        self.network = self.shape.build().to(device)
-        # one kernel for all parameters: several times faster for networks this small
-        self._optimiser = torch.optim.Adam(self.network.parameters(), lr=self.settings.rate, foreach=True)
-        self._tables = Tables(data.layout, device)
-        self._publics = torch.tensor(data.publics, device=device)
-        self._ranges = torch.tensor(data.ranges, device=device)
-        self._targets = torch.tensor(data.targets, device=device)
-        self._epoch, self._order = -1, torch.zeros(0, dtype=torch.int64)
+        how, there = self.settings, data.layout.mask[data.publics]
+        shape = shape_for(data.layout, how.kind, how.base, how.width, how.mass)
+        self._descent = Descent(shape, how.seed, how.rate, device)
+        self.network = self._descent.network
+        points = Points(data.layout.features(), data.publics, data.ranges[there], data.targets[there])
+        self._lessons = Lessons(points, device)
         self.steps = 0
         self.loss = float("nan")  # mean over the batches of the last `advance`
 
@@ -71,39 +83,26 @@ class Training:
     def advance(self, steps: int) -> float:
         """So many steps more; the mean loss of their batches."""
         total = torch.zeros((), device=self.device)
-        for _ in range(steps):
-            which = self._next_batch()
-            self._optimiser.zero_grad()
-            loss = self._loss(which)
-            loss.backward()
-            self._optimiser.step()
-            total += loss.detach()
+        for loss in self._descent.steps(self._lessons.of(self._order(steps))):
+            total += loss
             self.steps += 1
         self.loss = float(total) / max(steps, 1)
         return self.loss
 
     def whole_loss(self, most: int = 4096) -> float:
         """The loss over the first points of the data set, by default at most 4096."""
+        (lesson,) = self._lessons.of([np.arange(min(most, len(self.data)))])
         with torch.no_grad():
-            return float(self._loss(torch.arange(min(most, len(self.data)), device=self.device)))
+            return float(self._descent.loss(lesson))
 
-    def _loss(self, which: Any) -> Any:
-        publics = self._publics[which]
-        batch = self._tables.batch(publics, self._ranges[which])
-        if isinstance(self.network, Particle) and len(self._tables.public) < len(which):
-            # fewer public states than points: every base is needed several times and made once
-            bases = self.network.bases(self._tables.public, self._tables.private)
-            found = self.network.values(batch, bases[publics])
-        else:
-            found = self.network(batch)
-        return ((found - self._targets[which]) ** 2).sum() / batch.mask.sum()
-
-    def _next_batch(self) -> Any:
-        epoch, place = divmod(self.steps, self.steps_per_epoch)
-        if epoch != self._epoch:
-            order = np.random.default_rng([self.settings.seed, epoch]).permutation(len(self.data))
-            self._epoch, self._order = epoch, torch.tensor(order, device=self.device)
-        return self._order[place * self.settings.batch : (place + 1) * self.settings.batch]
+    def _order(self, steps: int) -> Iterator[np.ndarray]:
+        """The points of the next batches, by their numbers."""
+        order, batch = np.zeros(0, np.int64), self.settings.batch
+        for step in range(self.steps, self.steps + steps):
+            epoch, place = divmod(step, self.steps_per_epoch)
+            if place == 0 or not len(order):
+                order = np.random.default_rng([self.settings.seed, epoch]).permutation(len(self.data))
+            yield order[place * batch : (place + 1) * batch]
 
     # Checkpoints ----------------------------------------------------------------------------------------------------
 
@@ -112,23 +111,11 @@ class Training:
 
     def save(self, path: Path | str) -> None:
         """A checkpoint to go on from."""
-        room = io.BytesIO()
-        state = {"network": self.network.state_dict(), "optimiser": self._optimiser.state_dict()}
-        torch.save(state | {"identity": self._identity(), "steps": self.steps}, room)
-        write_whole(Path(path), room.getvalue())
+        self._descent.save(Path(path), identity=self._identity(), steps=self.steps)
 
     def resume(self, path: Path | str) -> None:
         """Go on from a checkpoint of the same settings and data."""
-        try:
-            state = torch.load(path, map_location=self.device, weights_only=True)
-            identity, steps = state["identity"], int(state["steps"])
-        except Exception as error:  # torch has no error of its own for what it cannot read
-            raise BadInput(f"cannot read the checkpoint {path}: {str(error).splitlines()[0]}") from None
-        if identity != self._identity():
-            raise BadInput(f"{path} is a checkpoint of other settings or other data; remove it or name another file")
-        self.network.load_state_dict(state["network"])
-        self._optimiser.load_state_dict(state["optimiser"])
-        self.steps = steps
+        self.steps = int(self._descent.load(Path(path), identity=self._identity())["steps"])
 
     # The finished network -------------------------------------------------------------------------------------------
 
@@ -143,7 +130,7 @@ class Training:
             "steps": self.steps,
             "settings": asdict(self.settings),
         }
-        return Trained(self.network, self.shape, self.data.layout, about)
+        return Trained(self.network, self._descent.shape, self.data.layout, about)
 
 
 @dataclass(frozen=True)

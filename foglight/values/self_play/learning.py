@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from foglight.files import write_whole
 from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.rules import num_players
@@ -31,10 +32,10 @@ from foglight.solving.particles.belief import Particles, first_particles, thinne
 from foglight.solving.particles.lookahead import Lookahead, cut
 from foglight.solving.whole.plans import realised
 from foglight.values.networks.architectures import KINDS, check_kind, one_thread
-from foglight.values.networks.datasets import write_arrays, write_whole
 from foglight.values.networks.encoding import encode, offers_features
 from foglight.values.networks.evaluator import Network
-from foglight.values.self_play.experience import Learner, Plan, Points, joined, stored
+from foglight.values.networks.points import Points
+from foglight.values.self_play.experience import Learner, Plan, joined, read_points, write_points
 from foglight.values.trunk.generation import random_behaviour
 
 _EXPLORE = 0.25  # how often the walk goes on at any leaf, whatever the solution says
@@ -62,8 +63,8 @@ def learn(
     """Play and train, from where the folder is; the file of the network. A device other than the CPU trains only."""
     plan = replace(plan, game=str(load_game(plan.game)))
     folder = _begun(plan, Path(folder))
-    known = encode([first_particles(plan.game).public])
-    learner = Learner(plan, known.public.shape[1], known.private.shape[1], device)
+    features = encode([first_particles(plan.game).public])
+    learner = Learner(plan, features.public.shape[1], features.private.shape[1], device)
     learner.resume(folder / _STATE)
     say = progress or (lambda _: None)
     with _pool(plan, processes) as played:
@@ -71,12 +72,14 @@ def learn(
             path = folder / f"points-{number:04}.npz"
             if not path.exists():
                 network = folder / NETWORK if number else None
-                found = []
-                for points in played(network, number):
-                    found.append(points)
-                    say(Progress(number, "games", len(found), plan.games, learner.loss))
-                write_arrays(path, joined([points for points in found if len(points.sizes)])._asdict())
-            learner.remember(stored(path))
+                several: list[Points] = []
+                for done, points in enumerate(played(network, number), 1):
+                    several += points
+                    say(Progress(number, "games", done, plan.games, learner.loss))
+                if not several:
+                    raise BadInput(f"the {plan.games} games of a round gave nothing to learn from; play more games")
+                write_points(path, joined(several))
+            learner.remember(read_points(path))
             for done in learner.train():
                 say(Progress(number, "steps", done, plan.steps, learner.loss))
             learner.trained().save(folder / NETWORK)
@@ -122,8 +125,8 @@ class Player:
         random = np.random.default_rng([plan.seed, 0])
         self.length = max(len(list(self._walk(random, _COUNTED, None))) for _ in range(_COUNTED))  # trunks of a game
 
-    def play(self, network: Path | None, number: int, game: int) -> Points:
-        """What one game of a round gives to learn from."""
+    def play(self, network: Path | None, number: int, game: int) -> list[Points]:
+        """The points of one game of a round, one for each trunk that was solved."""
         random = np.random.default_rng([self.plan.seed, 1 + number, game])
         if network is None:
             evaluator: Any = None
@@ -134,7 +137,7 @@ class Player:
             evaluator = self._network[1]
         earliest = max(0.0, 1.0 - 2.0 * (number + 1) / self.plan.rounds) if evaluator is not None else 1.0
         blind = self.length - 1 if evaluator is None else int(random.integers(int(earliest * self.length), self.length))
-        return joined([_point(look) for look in self._walk(random, blind, evaluator) if look is not None])
+        return [_point(look) for look in self._walk(random, blind, evaluator) if look is not None]
 
     def _walk(self, random: np.random.Generator, blind: int, evaluator: Any) -> Iterator[Lookahead | None]:
         """The trunks of a game that were solved; None for those that were not."""
@@ -163,22 +166,12 @@ class Player:
 def _point(look: Lookahead) -> Points:
     """A solved trunk's root, normalised."""
     public, ranges = look.particles.public, look.particles.ranges
-    known = encode([public])
     sums = [own.sum() for own in ranges]
     normal = [own / total if total > 0.0 else own for own, total in zip(ranges, sums, strict=True)]
-    units = [max(sums[1 - seat], 1e-300) * known.scales[0] for seat in range(2)]
-    worth = [own / unit for own, unit in zip(look.values(), units, strict=True)]
-    return Points(
-        known.public,
-        np.array([len(known.of)]),
-        known.private,
-        known.seats,
-        np.concatenate(normal).astype(np.float32),
-        np.concatenate(worth).astype(np.float32),
-        np.array([len(known.pairs)]),
-        known.pairs,
-        known.chance.astype(np.float32),
-    )
+    units = [max(sums[1 - seat], 1e-300) * public.chance.max() for seat in range(2)]
+    targets = [own / unit for own, unit in zip(look.values(), units, strict=True)]
+    flat = (np.concatenate(numbers).astype(np.float32) for numbers in (normal, targets))
+    return Points(encode([public]), np.zeros(1, np.int64), *flat)
 
 
 class _pool:  # noqa: N801  (used like a function)
@@ -193,8 +186,8 @@ class _pool:  # noqa: N801  (used like a function)
         else:
             _begin(plan)
 
-    def __enter__(self) -> Callable[[Path | None, int], Iterator[Points]]:
-        def played(network: Path | None, number: int) -> Iterator[Points]:
+    def __enter__(self) -> Callable[[Path | None, int], Iterator[list[Points]]]:
+        def played(network: Path | None, number: int) -> Iterator[list[Points]]:
             tasks = [(network, number, game) for game in range(self._plan.games)]
             return iter(map(_play, tasks)) if self._pool is None else self._pool.imap(_play, tasks)
 
@@ -214,6 +207,6 @@ def _begin(plan: Plan) -> None:
     _player = Player(plan)
 
 
-def _play(task: tuple[Path | None, int, int]) -> Points:
+def _play(task: tuple[Path | None, int, int]) -> list[Points]:
     assert _player is not None
     return _player.play(*task)

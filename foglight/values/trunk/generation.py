@@ -48,7 +48,14 @@ Progress = Callable[[int, int], None]
 
 
 def generate(request: Request, folder: Path | str, processes: int = 1, progress: Progress | None = None) -> Dataset:
-    """Work out the shards that `folder` does not hold yet; the whole data set."""
+    """Work out the shards that `folder` does not hold yet; the whole data set.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     data = fl.generate(fl.Request("kuhn_poker", depth=3, strategies=4), folder)
+    >>> len(data)  # four strategies at two public states
+    8
+    """
     request = replace(request, game=str(load_game(request.game)))
     folder = Path(folder)
     try:

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from foglight.worlds.deals.count import HIDDEN
-from foglight.worlds.deals.ring_swap import _ring_swap_chain, _swap_chain, autocorrelation_time
+from foglight.worlds.deals.diagnostics import autocorrelation_time
+from foglight.worlds.deals.ring_swap import _ring_swap_chain, _swap_chain
 
 _AGREED = 1.01  # R-hat below which chains have settled
 _LONGEST, _LONGEST_SWAPS = 1 << 14, 1 << 17  # the last stretch, by RingSwap or by drawn rings, settled or not

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from foglight.compile import jitable, kernel
-from foglight.randomness import below, unit
+from foglight.randomness import below, first_above, unit
 
 HIDDEN = -1  # an action or a card that the viewer has not seen
 
@@ -50,7 +50,7 @@ class DealCount:
 
     def __init__(self, cards: Sequence[int], owners: Sequence[int], needs: Sequence[int]) -> None:
         self.cards, self.owners, self.needs = list(cards), list(owners), list(needs)
-        self.balanced = len(self.cards) == sum(self.needs) and min(self.needs, default=0) >= 0
+        self.balanced = len(self.cards) == sum(self.needs) and min(self.needs) >= 0
         live = sum(1 << row for row, need in enumerate(self.needs) if need > 0)
         groups: dict[int, list[int]] = {}
         for card, mask in zip(self.cards, self.owners, strict=True):
@@ -123,7 +123,7 @@ class DealCount:
     @cached_property
     def unordered(self) -> int:
         """How many ways there are to give each row its cards, in no order."""
-        return self.ordered // math.prod(math.factorial(need) for need in self.needs[:-1])
+        return self.ordered // math.prod(math.factorial(need) for need in self.needs[:-1]) if self.balanced else 0
 
     def odds(self) -> dict[int, list[float]]:
         """By card, how likely it is in each row, all deals alike. There must be one.
@@ -133,14 +133,14 @@ class DealCount:
         """
         found: dict[int, list[float]] = {}
         for mask, members in self.columns:
-            by_need: dict[tuple[int, int, bool], float] = {}
+            by_need: dict[tuple[int, int], float] = {}
             row_class = {row: i for i, (_, rows) in enumerate(self.classes) for row in rows}
             shares = [0.0] * len(self.needs)
             if mask.bit_count() == 1:
                 shares[mask.bit_length() - 1] = 1.0
             for row in range(len(self.needs)):
                 if mask.bit_count() > 1 and mask >> row & 1:
-                    alike = (row_class[row], self.needs[row], row + 1 == len(self.needs))
+                    alike = (row_class[row], self.needs[row])
                     if alike not in by_need:
                         by_need[alike] = self._with_card_in(members[0], row) / self.ordered
                     shares[row] = by_need[alike]
@@ -177,7 +177,7 @@ class DealCount:
                 if mask >> row & 1 and needs[row]:
                     needs[row] -= 1
                     rows[row].append(card)
-                    state, found = (i + 1, *needs), False
+                    state, found = tuple(needs), False
                     if state not in dead:
                         for deal in place(i + 1):
                             found = True
@@ -307,9 +307,7 @@ def _draw(table, random, deals):
         for t in range(len(table.cell_column)):
             edge, last = table.node_begins[node], table.node_begins[node + 1] - 1
             if edge < last:
-                wanted = unit(random)
-                while edge < last and table.shares[edge] <= wanted:
-                    edge += 1
+                edge = first_above(table.shares, unit(random), edge, last + 1)
             column, i, twin = table.cell_column[t], table.cell_class[t], table.cell_merges[t]
             for _ in range(table.takes[edge]):
                 first = used[column]

@@ -38,3 +38,15 @@ def of_weights(weights: np.ndarray) -> float:
     """How many equally weighted draws these are worth."""
     total = float(weights.sum())
     return total**2 / float(np.square(weights).sum()) if total > 0.0 else 0.0
+
+
+def autocorrelation_time(trace: np.ndarray) -> float:
+    """Transitions per independent sample: 1 + 2 sum of autocorrelations, as long as pairs are positive [Geyer1992]."""
+    centred = trace - trace.mean()
+    if not np.any(abs(centred) > 1e-12):
+        return 1.0
+    padded = np.fft.rfft(centred, 2 * len(trace))
+    correlations = np.fft.irfft(abs(padded) ** 2)[: len(trace)]
+    pairs = (correlations[: len(trace) // 2 * 2] / correlations[0]).reshape(-1, 2).sum(1)
+    end = int(np.argmax(pairs <= 0)) if np.any(pairs <= 0) else len(pairs)
+    return max(1.0, float(2 * pairs[:end].sum() - 1))

@@ -26,11 +26,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy import int64
+from numpy import int64, uint64
 
 from foglight.compile import jitable, kernel
-from foglight.randomness import below, unit
+from foglight.randomness import below, first_above, unit
 from foglight.rules import max_legal, new_worlds
+from foglight.tables import find, number_of, numbered
 from foglight.worlds.deals.count import HIDDEN, DealCount, copy, shuffle
 from foglight.worlds.deals.replay import draw_pattern, reach, write_history
 
@@ -54,12 +55,12 @@ class Matrices(NamedTuple):
     owners: np.ndarray  # int64[64]: by card, the set of rows
     signs: np.ndarray  # int64[rows * columns]: the key of a matrix is 1 plus the sum of entries times signs
     sizes: np.ndarray  # int64[2]: how many matrices and neighbours are remembered
-    slots: np.ndarray  # int64[4 * _MATRICES]: hash table of 1 + number of a matrix
-    keys: np.ndarray  # int64[_MATRICES]
+    slots: np.ndarray  # int64[4 * _MATRICES]: table of the numbers of matrices (`foglight/tables.py`)
+    keys: np.ndarray  # uint64[_MATRICES]
     begins: np.ndarray  # int64[_MATRICES + 1], into the next two
     shares: np.ndarray  # float64[_NEIGHBOURS]: cumulative numbers of deals; the last of a matrix is |Omega|
     neighbours: np.ndarray  # int8[_NEIGHBOURS, rows * columns]
-    marks: np.ndarray  # int64[2 * _NEIGHBOURS]: hash set of the neighbours being listed, 0 where empty
+    marks: np.ndarray  # uint64[2 * _NEIGHBOURS]: table of the keys of the neighbours being listed
     marked: np.ndarray  # int64[_NEIGHBOURS]: where they are in it
     work: np.ndarray  # int8[rows * columns]: the matrix that a ring is changing
     ring: np.ndarray  # int64[2, rows + 1]: by row of the ring, the choice tried and the column then in excess
@@ -94,11 +95,11 @@ def matrices(deals: DealCount, suits: Sequence[int]) -> Matrices:
         np.random.default_rng(0).integers(1, 1 << 57, rows * len(columns)),
         np.zeros(2, np.int64),
         np.zeros(4 * _MATRICES, np.int64),
-        np.zeros(_MATRICES, np.int64),
+        np.zeros(_MATRICES, np.uint64),
         np.zeros(_MATRICES + 1, np.int64),
         np.zeros(_NEIGHBOURS),
         np.zeros((_NEIGHBOURS, rows * len(columns)), np.int8),
-        np.zeros(2 * _NEIGHBOURS, np.int64),
+        np.zeros(2 * _NEIGHBOURS, np.uint64),
         np.zeros(_NEIGHBOURS, np.int64),
         np.zeros(rows * len(columns), np.int8),
         np.zeros((2, rows + 1), np.int64),
@@ -117,21 +118,16 @@ def _key(known, matrix):
 def _neighbours(known, matrix):
     """The number under which a matrix and its neighbours are remembered; HIDDEN if they are too many to list."""
     key = _key(known, matrix)
-    slot = key % len(known.slots)
-    while known.slots[slot] != 0:
-        if known.keys[known.slots[slot] - 1] == key:
-            return known.slots[slot] - 1
-        slot = slot + 1 if slot + 1 < len(known.slots) else 0
+    number = number_of(known.slots, 1, known.keys, uint64(key))
+    if number >= 0:
+        return number
     listed = known.sizes[0] < _MATRICES and _list_rings(known, matrix, key)
     if not listed:  # forget everything and try once more
         known.slots[:] = 0
         known.sizes[:] = 0
-        slot = key % len(known.slots)
         if not _list_rings(known, matrix, key):
             return HIDDEN
-    number = known.sizes[0]
-    known.slots[slot] = 1 + number
-    known.keys[number] = key
+    number = numbered(known.slots, 1, known.keys, uint64(key), known.sizes[0])
     known.sizes[0] += 1
     known.begins[number + 1] = known.sizes[1]
     return number
@@ -175,7 +171,7 @@ def _list_rings(known, matrix, key):
             copy(work, matrix)
             key = _key(known, matrix)
     for i in range(known.sizes[1] - begin):
-        known.marks[known.marked[i]] = 0
+        known.marks[known.marked[i]] = uint64(0)
     if not fits:
         known.sizes[1] = begin
     return fits
@@ -199,16 +195,14 @@ def _swap(known, row, lost, gained):
 @jitable
 def _note(known, begin, key):
     """List the matrix in `work`, unless it is listed already; False if there is no room."""
-    slot = key % len(known.marks)
-    while known.marks[slot] != 0:
-        if known.marks[slot] == key:
-            return True
-        slot = slot + 1 if slot + 1 < len(known.marks) else 0
+    slot = find(known.marks, uint64(key))
+    if slot >= 0:
+        return True
     n = known.sizes[1]
     if n == len(known.shares):
         return False
-    known.marks[slot] = key
-    known.marked[n - begin] = slot
+    known.marks[-1 - slot] = uint64(key)
+    known.marked[n - begin] = -1 - slot
     deals = 1.0  # up to the product of size!, which all matrices share
     for i in range(len(known.work)):
         for k in range(2, known.work[i] + 1):
@@ -267,14 +261,7 @@ def _ring_swap_chain(game, policy, layout, known, viewer, observed, random, deal
             return HIDDEN
         low, high = known.begins[number], known.begins[number + 1] - 1
         omega = known.shares[high]
-        wanted = unit(random) * omega
-        while low < high:
-            middle = (low + high) // 2
-            if known.shares[middle] > wanted:
-                high = middle
-            else:
-                low = middle + 1
-        proposed[:] = known.neighbours[low]
+        proposed[:] = known.neighbours[first_above(known.shares, unit(random) * omega, low, high + 1)]
         other = _neighbours(known, proposed)
         if other < 0:
             return HIDDEN
@@ -370,15 +357,3 @@ def _swap_chain(game, policy, layout, known, viewer, observed, random, deal, pat
         if (t + 1) % thin == 0:
             _write(out, t // thin, deal, pattern, weight)
     return accepted
-
-
-def autocorrelation_time(trace: np.ndarray) -> float:
-    """Transitions per independent sample: 1 + 2 sum of autocorrelations, as long as pairs are positive [Geyer1992]."""
-    centred = trace - trace.mean()
-    if not np.any(abs(centred) > 1e-12):
-        return 1.0
-    padded = np.fft.rfft(centred, 2 * len(trace))
-    correlations = np.fft.irfft(abs(padded) ** 2)[: len(trace)]
-    pairs = (correlations[: len(trace) // 2 * 2] / correlations[0]).reshape(-1, 2).sum(1)
-    end = int(np.argmax(pairs <= 0)) if np.any(pairs <= 0) else len(pairs)
-    return max(1.0, float(2 * pairs[:end].sum() - 1))
