@@ -50,11 +50,13 @@ def named(agent_name, game):
 
 def agents_in(*games):
     """All agents in some games and some agents in all games; the other pairs take long to compile and show no more."""
-    pairs = [
-        pytest.param(agent, game, marks=[] if game in FOR_ALL or agent in IN_ALL else pytest.mark.long)
-        for game in games
-        for agent in AGENTS
-    ]
+
+    def marks(agent, game):
+        if game not in FOR_ALL and agent not in IN_ALL:
+            return pytest.mark.long
+        return pytest.mark.long_plain if game == "phantom_ttt" else ()
+
+    pairs = [pytest.param(agent, game, marks=marks(agent, game)) for game in games for agent in AGENTS]
     return pytest.mark.parametrize(("agent_name", "game"), pairs)
 
 
@@ -84,9 +86,9 @@ def test_no_agent_can_peek(agent_name, game):
             groups.setdefault((state.player, *state.observations(state.player)), []).append(state)
     different = [states for states in groups.values() if len({s.world.tobytes() for s in states}) > 1]
     assert different, "the game hides something"
-    for states in different:
+    for states in random.Random(1).sample(different, min(len(different), 20)):
         for seed in (0, 1):
-            actions = {asked(agent_name, state, seed, state.actions()) for state in states[:5]}
+            actions = {asked(agent_name, state, seed, state.actions()) for state in states[:4]}
             assert len(actions) == 1
 
 

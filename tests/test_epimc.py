@@ -197,7 +197,14 @@ def test_nothing_to_explain_before_the_first_move():
 @pytest.mark.parametrize(
     "spec", ["epimc(iterations=200)", "pimc(iterations=200)", "epimc(iterations=200,weights=uniform_play)"]
 )
-@pytest.mark.parametrize("game", ["oh_hell(players=3,tricks=3)", "hearts", "openspiel:kuhn_poker", "card_game"])
+@pytest.mark.parametrize(
+    "game",
+    [
+        "oh_hell(players=3,tricks=3)",
+        "openspiel:kuhn_poker",
+        *(pytest.param(game, marks=pytest.mark.long) for game in ("hearts", "card_game")),
+    ],
+)
 def test_games_of_many_kinds_can_be_played(spec, game):
     rng = random.Random(1)
     state = fl.new_state(game)
