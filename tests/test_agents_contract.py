@@ -126,7 +126,7 @@ def test_replaying_the_observations_restores_an_agent(agent_name, game):
             assert fresh.act(actions) == action
             return action
 
-    for seed in range(5):
+    for seed in range(3):
         play_game(game, [Shadowed(), Shadowed()], seed)
 
 
@@ -135,7 +135,7 @@ def test_an_agent_serves_in_game_after_game(agent_name, game):
     skip_what_it_refuses(agent_name, game)
     written = named(agent_name, game)
     used = [fl.load_agent(written), fl.load_agent(written)]
-    for seed in range(3):
+    for seed in range(2):
         fresh = [fl.load_agent(written), fl.load_agent(written)]
         assert play_game(game, used, seed)[0] == play_game(game, fresh, seed)[0]
 

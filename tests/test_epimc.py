@@ -245,8 +245,9 @@ def open_value(state, known):
 @pytest.mark.parametrize(
     ("game", "played"),
     [
-        ("phantom_ttt", 4),
-        ("dark_hex(rows=3,cols=3)", 3),
+        ("phantom_ttt", 5),
+        ("dark_hex(rows=3,cols=3)", 5),
+        *(pytest.param(game, 3, marks=pytest.mark.long) for game in ("phantom_ttt", "dark_hex(rows=3,cols=3)")),
         ("goofspiel(cards=4)", 0),
         ("kuhn_poker", 0),
         ("leduc_poker", 2),

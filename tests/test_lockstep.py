@@ -34,23 +34,26 @@ def test_rules_and_information_states_are_openspiels(ours_name, theirs_name):
 
 
 @pytest.mark.parametrize(
-    ("width", "height", "ships", "shots", "repeats"),
+    ("width", "height", "ships", "shots", "repeats", "games"),
     [
-        (3, 3, [1, 2], 9, "allowed"),
-        (3, 3, [1, 2], 9, "forbidden"),
-        (4, 3, [2, 3, 2], 12, "allowed"),
-        (2, 3, [1, 2, 2], 6, "forbidden"),  # so tight that many a placement leaves no room for the next ship
-        (2, 2, [2, 2], 5, "allowed"),
-        (8, 8, [2, 3, 4, 5], 64, "forbidden"),
+        (3, 3, [1, 2], 9, "allowed", 500),
+        (3, 3, [1, 2], 9, "forbidden", 500),
+        (4, 3, [2, 3, 2], 12, "allowed", 500),
+        (2, 3, [1, 2, 2], 6, "forbidden", 500),  # so tight that many a placement leaves no room for the next ship
+        (2, 2, [2, 2], 5, "allowed", 500),
+        (8, 8, [3, 4, 5], 64, "forbidden", 60),
+        pytest.param(8, 8, [2, 3, 4, 5], 64, "forbidden", 500, marks=pytest.mark.long),
     ],
 )
-def test_battleship_is_openspiels(width, height, ships, shots, repeats):
+def test_battleship_is_openspiels(width, height, ships, shots, repeats, games):
     sizes, values = ";".join(map(str, ships)), ";".join("1" for _ in ships)
     fleet = ",".join(map(str, ships))
     check_lockstep(
         f"battleship(width={width},height={height},ships=[{fleet}],shots={shots},repeats={repeats})",
         f"battleship(board_width={width},board_height={height},ship_sizes=[{sizes}],ship_values=[{values}],"
         f"num_shots={shots},allow_repeated_shots={repeats == 'allowed'},loss_multiplier=1.0)",
+        games,
+        again=min(300, games),
     )
 
 

@@ -44,7 +44,8 @@ def test_rules_and_information_states_are_openspiels(ours_name, theirs_name):
 
 
 @boards
-def test_boards_and_what_is_seen_of_them_are_openspiels(ours_name, theirs_name):
+@pytest.mark.parametrize("games", [50, pytest.param(200, marks=pytest.mark.long)])
+def test_boards_and_what_is_seen_of_them_are_openspiels(ours_name, theirs_name, games):
     def truth_and_sight(state, seat):
         return f"{state}\n{shown(state, seat)}"
 
@@ -53,7 +54,7 @@ def test_boards_and_what_is_seen_of_them_are_openspiels(ours_name, theirs_name):
         for seat, screen in enumerate(screens):
             assert screen.now == f"{board}\n{dark_fen(ours.game, ours.world, seat)}"
 
-    play_both(ours_name, theirs_name, 200, meet, text=truth_and_sight)
+    play_both(ours_name, theirs_name, games, meet, text=truth_and_sight)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from foglight.search.sets.search import MODES, SetSearch
 from foglight.state import new_state
 from foglight.worlds.tracker import Tracker
 
+LONG_SEARCH = pytest.param(6, 3, marks=pytest.mark.long)
 FEW = 4  # worlds of a set that plain Python searches
 
 
@@ -123,7 +124,7 @@ def compare(game, seat, rows, turns, leaf, worth, win, modes=MODES):
         assert search.value(rows) == max(found.values)
 
 
-@pytest.mark.parametrize(("plies", "turns"), [(4, 1), (4, 2), (6, 3), (7, 4), (8, 5), (8, 7)])
+@pytest.mark.parametrize(("plies", "turns"), [(4, 1), (4, 2), LONG_SEARCH, (7, 3), (7, 4), (8, 5), (8, 7)])
 def test_phantom_tic_tac_toe_is_valued_as_the_recurrence_says(plies, turns):
     rng = random.Random(plies)
     for _ in range(3):
@@ -131,6 +132,7 @@ def test_phantom_tic_tac_toe_is_valued_as_the_recurrence_says(plies, turns):
         compare(game, seat, rows[:FEW], turns, None, even, 1.0)
 
 
+@pytest.mark.long  # search takes 15 seconds to compile for a game and a leaf; other games show as much
 @pytest.mark.parametrize("turns", [1, 2, 3])
 def test_small_dark_chess_is_valued_as_the_recurrence_says(turns):
     rng = random.Random(turns)
