@@ -37,7 +37,10 @@ def test_too_many_worlds_are_refused_with_their_number():
         consistent_worlds("dark_hex", state.observations(0), 0, limit=100)
 
 
-@pytest.mark.parametrize("game", ["phantom_ttt", "leduc_poker", "goofspiel(cards=4,order=random)"])
+@pytest.mark.parametrize(
+    "game",
+    [pytest.param("phantom_ttt", marks=pytest.mark.long_plain), "leduc_poker", "goofspiel(cards=4,order=random)"],
+)
 def test_the_truth_is_always_among_the_consistent_worlds(game):
     for state in random_game(game, random.Random(4)):
         for viewer in range(fl.PUBLIC, 2):
