@@ -4,14 +4,23 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check engine mutants clean
+.PHONY: demo test test-long check engine mutants clean
 
 demo: .venv/installed
 	@$(BIN)/python examples/demo.py
 
+# A process gets half of the tests, in order, and steals from the other half when it is done: two processes that run the
+# same file at the same time compile the same kernels twice.
+PYTEST := $(BIN)/pytest --numprocesses 2 --dist worksteal
+
 test: check engine
-	$(BIN)/pytest --numprocesses 2
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest --numprocesses 2 -m plain
+	$(PYTEST) -m 'not long'
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m 'plain and not long and not long_plain'
+
+# Everything: more games, larger ones, and more of what `make test` has proved on fewer.
+test-long: check engine
+	$(PYTEST)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m plain
 
 check: .venv/installed-dev
 	$(BIN)/ruff check .

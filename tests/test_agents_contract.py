@@ -20,6 +20,8 @@ pytestmark = pytest.mark.plain
 
 AGENTS = [name for name in fl.agent_names() if not agent_class(name).at_terminal]
 GAMES = ["kuhn_poker", "unseen_rps", "goofspiel(cards=3)", "dark_hex(rows=2,cols=2)"]
+FOR_ALL = {"kuhn_poker", "dark_hex(rows=2,cols=2)", "leduc_poker"}  # with chance, with failed tries, with a public card
+IN_ALL = {"random", "first_legal", "policy", "pimc", "ismcts"}  # agents that take little time to compile
 FILES = tempfile.TemporaryDirectory(prefix="foglight-")
 
 
@@ -46,6 +48,16 @@ def named(agent_name, game):
     return f'policy(file="{path}")'
 
 
+def agents_in(*games):
+    """All agents in some games and some agents in all games; the other pairs take long to compile and show no more."""
+    pairs = [
+        pytest.param(agent, game, marks=[] if game in FOR_ALL or agent in IN_ALL else pytest.mark.long)
+        for game in games
+        for agent in AGENTS
+    ]
+    return pytest.mark.parametrize(("agent_name", "game"), pairs)
+
+
 def skip_what_it_refuses(agent_name, game):
     """Some agents are for some games only, and say so in a line."""
     try:
@@ -62,8 +74,7 @@ def asked(agent_name, state, seed, actions=None):
     return agent.act(actions)
 
 
-@pytest.mark.parametrize("agent_name", AGENTS)
-@pytest.mark.parametrize("game", GAMES)
+@agents_in(*GAMES)
 def test_no_agent_can_peek(agent_name, game):
     """Different true worlds that look the same to a seat give the same action, for the same seed."""
     skip_what_it_refuses(agent_name, game)
@@ -79,8 +90,7 @@ def test_no_agent_can_peek(agent_name, game):
             assert len(actions) == 1
 
 
-@pytest.mark.parametrize("agent_name", AGENTS)
-@pytest.mark.parametrize("game", ["phantom_ttt", "leduc_poker", *GAMES])
+@agents_in("phantom_ttt", "leduc_poker", *GAMES)
 def test_an_agent_knows_its_legal_actions_without_being_told(agent_name, game):
     skip_what_it_refuses(agent_name, game)
     for state in random_game(game, random.Random(game)):
@@ -90,8 +100,7 @@ def test_an_agent_knows_its_legal_actions_without_being_told(agent_name, game):
             assert action == asked(agent_name, state, 7, state.actions())
 
 
-@pytest.mark.parametrize("agent_name", AGENTS)
-@pytest.mark.parametrize("game", ["phantom_ttt", "leduc_poker"])
+@agents_in("phantom_ttt", "leduc_poker", "dark_hex(rows=2,cols=2)")
 def test_replaying_the_observations_restores_an_agent(agent_name, game):
     """An agent that has played so far and one that was only told about it go on alike."""
     skip_what_it_refuses(agent_name, game)
@@ -119,8 +128,7 @@ def test_replaying_the_observations_restores_an_agent(agent_name, game):
         play_game(game, [Shadowed(), Shadowed()], seed)
 
 
-@pytest.mark.parametrize("agent_name", AGENTS)
-@pytest.mark.parametrize("game", ["phantom_ttt", "leduc_poker"])
+@agents_in("phantom_ttt", "leduc_poker", "dark_hex(rows=2,cols=2)")
 def test_an_agent_serves_in_game_after_game(agent_name, game):
     skip_what_it_refuses(agent_name, game)
     written = named(agent_name, game)

@@ -96,11 +96,12 @@ def test_the_games_keep_the_contract():
 # Promised games: deals beside layers --------------------------------------------------------------------------------
 
 
-def test_deals_agree_with_layers_in_games_that_promise():
-    rng, compared, by_pairs, listed_too = random.Random(2), 0, 0, 0
+@pytest.mark.parametrize("positions", [1, pytest.param(2, marks=pytest.mark.long)])
+def test_deals_agree_with_layers_in_games_that_promise(positions):
+    rng, compared, by_pairs, listed_too = random.Random(positions), 0, 0, 0
     for _ in range(GAMES):
         game = random_rules(rng, promised=True)
-        for state, viewer, mover in questions(game, rng):
+        for state, viewer, mover in questions(game, rng, positions):
             layers, deals = both(game, state, viewer, mover)
             assert deals.exists() and layers.exists()
             assert (deals.count(), deals.deals()) == (layers.count(), layers.deals()), (game, state.history(), viewer)
@@ -113,7 +114,8 @@ def test_deals_agree_with_layers_in_games_that_promise():
                 assert listed(deals) == listed(layers)
                 listed_too += 1
             assert fl.history_filter(game, state.observations(viewer), viewer).method == "deals"
-    assert compared > 1200 and by_pairs > 600 and compared - by_pairs > 300 and listed_too > 200
+    assert compared > 600 * positions and listed_too > 100 * positions
+    assert by_pairs > 300 * positions and compared - by_pairs > 150 * positions
 
 
 def test_samples_from_deals_are_uniform():
@@ -199,11 +201,11 @@ def test_games_that_promise_nothing_are_left_to_layers():
 @pytest.mark.parametrize(
     "rules",
     [
-        {"laid": 1, "phase": PASS},
-        {"laid": 1, "phase": BID, "noticed": 1},
-        {"laid": 1, "goes": AT_ONCE},
-        {"laid": 1, "goes": LOW_ONLY},
-        {"laid": 1, "goes": SUIT_TOLD, "noticed": 1},
+        {"ranks": 3, "laid": 1, "phase": PASS},  # all cards are dealt: else there are more worlds than this needs
+        {"ranks": 3, "laid": 1, "phase": BID, "noticed": 1},
+        {"ranks": 3, "laid": 1, "goes": AT_ONCE},
+        {"ranks": 3, "laid": 1, "goes": LOW_ONLY},
+        {"ranks": 3, "laid": 1, "goes": SUIT_TOLD, "noticed": 1},
         {"bids": HELD_BIDS},
         {"leader": HAS_LOWEST},
         {"lead": FEW_OTHERS},
@@ -211,7 +213,7 @@ def test_games_that_promise_nothing_are_left_to_layers():
     ],
 )
 def test_rules_that_a_new_user_would_write(rules):
-    game = AnyCards(players=3, suits=2, ranks=4, size=2, **rules)
+    game = AnyCards(**{"players": 3, "suits": 2, "ranks": 4, "size": 2} | rules)
     rng, compared = random.Random(7), 0
     for _ in range(3):
         for state, viewer, mover in questions(game, rng, positions=5):

@@ -173,7 +173,7 @@ def random_game(rng, turns=None, reversible=100):
     return both.events
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.long) for part in (1, 2, 3))])
 def test_random_games_are_those_of_reconchess(part):
     rng, events = random.Random(part), Counter()
     for i in range(125):

@@ -120,7 +120,7 @@ def middle(rng):
             return state
 
 
-@pytest.mark.parametrize("part", range(2))
+@pytest.mark.parametrize("part", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_boards_and_weights_are_those_of_the_slow_way(part):
     rng, compared, largest = random.Random(part), 0, 0
     for _ in range(25):
@@ -180,9 +180,10 @@ def telling_square(belief, rng):
     return min(inner, key=expected)
 
 
-def test_the_true_board_is_in_the_set_while_it_is_exact():
+@pytest.mark.parametrize("games", [8, pytest.param(30, marks=pytest.mark.long)])
+def test_the_true_board_is_in_the_set_while_it_is_exact(games):
     rng, looked, sizes = random.Random(11), 0, []
-    for _ in range(30):
+    for _ in range(games):
         state = fl.new_state("rbc(turns=40)")
         beliefs = [Boards(seat, cap=30_000) for seat in (BLACK, WHITE)]
         while state.player != fl.TERMINAL and any(belief.exact for belief in beliefs):
@@ -200,7 +201,7 @@ def test_the_true_board_is_in_the_set_while_it_is_exact():
                     assert (belief.boards == truth).all(1).sum() == 1
                     looked += 1
                     sizes.append(belief.size)
-    assert looked > 1500
+    assert looked > 50 * games
     assert max(sizes) > 10_000
 
 

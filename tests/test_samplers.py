@@ -5,6 +5,7 @@ Each chi-square test has a false-alarm rate of 1e-6. A tracker's samples and reg
 
 import random
 from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
@@ -117,6 +118,17 @@ def suit_lengths(worlds, seats):
     return sum(count.astype(np.int64) * 4**i for i, count in enumerate(counts))
 
 
+@cache
+def weights_of_suit_lengths(game, plays, seats, seed):
+    """A filter of a public state, and what each way of suit lengths weighs in it, all histories listed."""
+    state = position(game, plays, void=False, seed=seed)
+    f, weights = fl.history_filter(game, state.observations(fl.PUBLIC), fl.PUBLIC, Biased(0.3, seed)), Counter()
+    for _, odds, worlds in f._worker.batches():
+        lengths, which = np.unique(suit_lengths(worlds, seats), return_inverse=True)
+        weights.update(dict(zip(lengths.tolist(), np.bincount(which, odds).tolist(), strict=True)))
+    return f, weights
+
+
 @pytest.mark.parametrize("sampler", ["auto", "RingSwap", "drawn rings"])
 def test_three_suits_among_three_and_four_seats_are_drawn_by_weight(sampler):
     """Suit lengths of all hands beside all histories, listed and weighed; three tests of 1e-6 for each sampler.
@@ -126,12 +138,7 @@ def test_three_suits_among_three_and_four_seats_are_drawn_by_weight(sampler):
     """
     compared, n = 0, 2_000 if sampler == "auto" else 20_000
     for game, plays, seats, seed in ((SMALL, 3, 3, 0), (SMALL, 3, 3, 1), (FOUR_SEATS, 1, 4, 1)):
-        state, policy = position(game, plays, void=False, seed=seed), Biased(0.3, seed)
-        f = fl.history_filter(game, state.observations(fl.PUBLIC), fl.PUBLIC, policy)
-        weights = Counter()
-        for _, odds, worlds in f._worker.batches():
-            lengths, which = np.unique(suit_lengths(worlds, seats), return_inverse=True)
-            weights.update(dict(zip(lengths.tolist(), np.bincount(which, odds).tolist(), strict=True)))
+        f, weights = weights_of_suit_lengths(game, plays, seats, seed)
         if sampler == "auto":
             drawn = np.array([state.world for state in f.sample(3 * n, seed=7)])
         else:
@@ -189,11 +196,12 @@ def owners(histories, f):
     [
         ("oh_hell(players=4,tricks=12)", 28, True),
         ("oh_hell(players=4,tricks=12)", 36, False),
-        ("spades", 20, True),
-        ("spades", 36, False),
-        ("hearts(passing=no)", 20, True),
-        ("hearts(passing=no)", 36, False),
         ("hearts", 32, True),
+        # the same chains with the rules of other games, each 15 seconds to compile
+        pytest.param("spades", 20, True, marks=pytest.mark.long),
+        pytest.param("spades", 36, False, marks=pytest.mark.long),
+        pytest.param("hearts(passing=no)", 20, True, marks=pytest.mark.long),
+        pytest.param("hearts(passing=no)", 36, False, marks=pytest.mark.long),
     ],
 )
 def test_chains_and_exact_sampling_agree_who_holds_which_card_at_52_cards(name, plays, swaps):
@@ -225,7 +233,7 @@ def test_chains_and_exact_sampling_agree_who_holds_which_card_at_52_cards(name, 
 @pytest.mark.parametrize("policy", [None, Biased(0.6, 2)])
 @pytest.mark.parametrize("viewer", [fl.PUBLIC, 1])
 def test_ranges_of_deals_are_those_of_the_layers(viewer, policy):
-    state, n = position(TINY, 3, void=True, seed=4), 3000
+    state, n = position(TINY, 3, void=True, seed=4), 3000 if policy is None else 1000
     for seat in range(3):
         ranges = [
             fl.history_filter(TINY, state.observations(viewer), viewer, policy, method=method).range(seat)
