@@ -179,7 +179,7 @@ def expand(game, leaf, stack, seat, frame, most, action, alpha, ask):
                             return DONE, low
                     continue
                 tally[MADE] += 1
-                key = uint64(row_hash(after, words))
+                key = uint64(row_hash(after, words, True))
                 if mover == seat:
                     if base + arrived == room:
                         return GROW, low

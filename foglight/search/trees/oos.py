@@ -37,7 +37,7 @@ from numpy import uint64
 from foglight.compile import jitable, kernel
 from foglight.names import BadInput
 from foglight.policies import Uniform
-from foglight.randomness import fold, unit, weighted
+from foglight.randomness import fold, unit, weighted_possible
 from foglight.rules import (
     CHANCE,
     NOTHING,
@@ -245,14 +245,14 @@ def walk(game, target, seat, root, explore, delta, random, last, full, memory, u
                     total += biased[k]
                 for k in range(n):
                     biased[k] = biased[k] / total if total > 0.0 else plain[k]
-                choice = weighted(random, biased if targeted else plain, n)
+                choice = weighted_possible(random, biased if targeted else plain, n)
                 bias *= biased[choice] / plain[choice]
                 ahead = total > 0.0 and biased[choice] > 0.0
                 action = actions[choice]
             elif mover == CHANCE:
                 action = deal(game, room[now], random, actions, plain)
             else:
-                choice = weighted(random, plain, n)
+                choice = weighted_possible(random, plain, n)
                 action = actions[choice]
             if slot >= 0 and code == root:
                 seen[choice, 0] += 1
