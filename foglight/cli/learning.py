@@ -20,7 +20,7 @@ Device = Annotated[str, typer.Option(help="Device that trains: cpu or cuda.")]
 
 @app.command()
 def train(
-    game: str | Game,
+    game: Game,
     folder: Annotated[Path | None, typer.Option(help="Folder of the run; by default runs/train-GAME.")] = None,
     kind: Annotated[str, typer.Option(help="Network: histories, particle or concatenation.")] = "histories",
     depth: Annotated[int, typer.Option(help="Depth of the trunks that are solved, in transitions.")] = 2,
@@ -66,7 +66,7 @@ def train(
 
 @app.command("train-trunk")
 def train_trunk(
-    game: str | Game,
+    game: Game,
     depth: Annotated[int, typer.Argument(help="Transitions from the start of the game to the end of the trunk.")],
     folder: Annotated[Path | None, typer.Option(help="Folder of the run; by default runs/train-trunk-GAME.")] = None,
     kind: Annotated[str, typer.Option(help="Network: positional, particle, concatenation or histories.")] = "particle",
