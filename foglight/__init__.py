@@ -12,7 +12,7 @@ from foglight.games import game_names, load_game
 from foglight.names import BadInput, Between, OneOf
 from foglight.playouts import random_playouts
 from foglight.policies import Biased, Tabular, Uniform, tabular
-from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL, game
+from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL, Game, game
 from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.plans import counterfactual_values, realised
 from foglight.solving.whole.solved import Solved
@@ -61,7 +61,7 @@ _LATER = {  # where the names are that are imported when they are first used: `i
 }
 
 
-def as_openspiel_bot(agent: str, game: Any, seat: int, seed: int = 0) -> Any:
+def as_openspiel_bot(agent: str, game: Game, seat: int, seed: int = 0) -> Any:
     """An agent as a `pyspiel.Bot` for OpenSpiel's own loops, which looks at its seat's observations only.
 
     `game` is ours, or one of OpenSpiel's as `openspiel:NAME`. Call `close()` on a bot whose agent has an engine.
@@ -108,6 +108,7 @@ __all__ = [
     "Even",
     "Explanation",
     "Function",
+    "Game",
     "HistoryFilter",
     "IllegalAction",
     "Marginals",

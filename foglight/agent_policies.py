@@ -7,7 +7,6 @@ an agent draws by `random()` follows from the seed and the information state.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -15,12 +14,12 @@ from foglight.agents import Agent, Seat, opened
 from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.policies import Tabular, tabular
-from foglight.rules import key
+from foglight.rules import Game, key
 from foglight.state import State
 
 
 def agent_policy(
-    agent: str | Agent | Sequence[str | Agent], game: Any, *, seed: int = 0, limit: int = 1_000_000
+    agent: str | Agent | Sequence[str | Agent], game: str | Game, *, seed: int = 0, limit: int = 1_000_000
 ) -> Tabular:
     """The policy of an agent, or of one for each seat, in every information state.
 

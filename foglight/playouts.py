@@ -1,7 +1,5 @@
 """Random playouts: how fast the rules run, and what happens when nobody thinks."""
 
-from typing import Any
-
 import numpy as np
 
 from foglight.compile import jitable, kernel
@@ -11,6 +9,7 @@ from foglight.randomness import generator
 from foglight.rules import (
     CHANCE,
     TERMINAL,
+    Game,
     copy_world,
     deal,
     max_legal,
@@ -24,7 +23,7 @@ from foglight.rules import (
 from foglight.state import State, new_state
 
 
-def random_playouts(game: Any, games: int = 1_000_000, seed: int = 0) -> tuple[list[float], int]:
+def random_playouts(game: str | Game, games: int = 1_000_000, seed: int = 0) -> tuple[list[float], int]:
     """Play uniformly random games from the start, or from a `State`: each seat's mean return, and the actions played.
 
     The actions played include the outcomes of chance.

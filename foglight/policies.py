@@ -12,11 +12,11 @@ from numpy import int64, uint64
 from foglight.compile import implements, jitable, required
 from foglight.names import Between
 from foglight.randomness import fold
-from foglight.rules import key
+from foglight.rules import Game, key
 
 
 @required
-def weigh(policy: Any, game: Any, world: Any, seat: int, actions: Any, n: int, out: Any) -> None:
+def weigh(policy: Any, game: Game, world: Any, seat: int, actions: Any, n: int, out: Any) -> None:
     """Write the probability of each of the n legal `actions` of the seat that moves into `out`."""
 
 

@@ -90,16 +90,22 @@ def _unit(random):
 
 @jitable
 def weighted(random, weights, n):
-    """An index below n, drawn in proportion to `weights[:n]`, which sum to 1; an index of weight 0 is never drawn."""
+    """An index below n, drawn in proportion to `weights[:n]`, which sum to 1."""
     remaining = unit(random)
     for i in range(n - 1):
         remaining -= weights[i]
         if remaining < 0.0:
             return i
-    last = n - 1
-    while last > 0 and weights[last] == 0.0:  # only where rounding leaves something over
-        last -= 1
-    return last
+    return n - 1
+
+
+@jitable
+def weighted_possible(random, weights, n):
+    """The same where weights may be 0: not even rounding, which leaves something to the last, leads to one of these."""
+    i = weighted(random, weights, n)
+    while i > 0 and weights[i] == 0.0:
+        i -= 1
+    return i
 
 
 @jitable

@@ -9,7 +9,7 @@ observes. `NOTHING` is no observation at all: the viewer does not even learn tha
 viewer's observations is its information state, in the sense of factored observations [Kovarik2022].
 """
 
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy import uint64
@@ -24,6 +24,25 @@ TERMINAL = -3  # the mover when the game is over
 NOTHING = 0  # the observation of a viewer who learns nothing
 
 GameClass = TypeVar("GameClass", bound=type)
+
+
+World: TypeAlias = Any  # a row of uint64; an interpreted game may have objects of its own
+
+
+class Game(Protocol):
+    """A game with its parameters: a value that never changes, whose class implements the rules below.
+
+    A compiled game is a NamedTuple under `@game`. Any other class of hashable objects runs interpreted.
+
+        >>> def seats(game: fl.Game) -> int:
+        ...     return fl.new_state(game).num_players
+        >>> seats(fl.load_game("oh_hell(players=5)"))
+        5
+    """
+
+    def __hash__(self) -> int: ...
+
+    def __str__(self) -> str: ...
 
 
 def game(game_class: GameClass) -> GameClass:
@@ -43,15 +62,15 @@ def game(game_class: GameClass) -> GameClass:
     return game_class
 
 
-def _same(game: Any, other: Any) -> bool:
+def _same(game: tuple, other: Any) -> bool:
     return type(game) is type(other) and tuple.__eq__(game, other)
 
 
-def _other(game: Any, other: Any) -> bool:
+def _other(game: tuple, other: Any) -> bool:
     return not _same(game, other)
 
 
-def _hash(game: Any) -> int:
+def _hash(game: tuple) -> int:
     return hash((type(game), *game))
 
 
@@ -59,42 +78,42 @@ def _hash(game: Any) -> int:
 
 
 @required
-def num_players(game: Any) -> int:
+def num_players(game: Game) -> int:
     """How many seats there are."""
 
 
 @required
-def num_words(game: Any) -> int:
+def num_words(game: Game) -> int:
     """How many words of a world are the game's own; it starts with all of them 0."""
 
 
 @required
-def num_actions(game: Any) -> int:
+def num_actions(game: Game) -> int:
     """Actions, and the outcomes of chance, are the integers below this."""
 
 
 @required
-def player(game: Any, world: Any) -> int:
+def player(game: Game, world: World) -> int:
     """Who moves: a seat, CHANCE or TERMINAL."""
 
 
 @required
-def legal(game: Any, world: Any, out: Any) -> int:
+def legal(game: Game, world: World, out: Any) -> int:
     """Write the legal actions of the seat that moves, ascending, into `out`; how many."""
 
 
 @required
-def step(game: Any, world: Any, action: int) -> None:
+def step(game: Game, world: World, action: int) -> None:
     """Play a legal action, or an outcome of chance, in place."""
 
 
 @required
-def observe(game: Any, before: Any, action: int, after: Any, viewer: int) -> int:
+def observe(game: Game, before: World, action: int, after: World, viewer: int) -> int:
     """What `viewer` (a seat or PUBLIC) learns from this transition, or NOTHING."""
 
 
 @required
-def returns(game: Any, world: Any, out: Any) -> None:
+def returns(game: Game, world: World, out: Any) -> None:
     """Write each seat's payoff in a terminal world into `out`."""
 
 
@@ -102,41 +121,41 @@ def returns(game: Any, world: Any, out: Any) -> None:
 
 
 @optional
-def check(game: Any) -> None:
+def check(game: Game) -> None:
     """Raise BadInput if parameters that are each allowed do not go together; runs in Python only."""
 
 
 @optional
-def begin(game: Any, world: Any) -> None:
+def begin(game: Game, world: World) -> None:
     """Turn a world of zeros into the start of the game, in place."""
 
 
 @optional
-def max_legal(game: Any) -> int:
+def max_legal(game: Game) -> int:
     """The most actions that are legal at once, or outcomes of chance possible: the room `legal` and `chance` need."""
     return num_actions(game)
 
 
 @optional
-def chance(game: Any, world: Any, out: Any, odds: Any) -> int:
+def chance(game: Game, world: World, out: Any, odds: Any) -> int:
     """Write the outcomes of chance, ascending, into `out` and their probabilities into `odds`; how many."""
     return 0
 
 
 @optional
-def pick(game: Any, world: Any, random: Any, out: Any) -> int:
+def pick(game: Game, world: World, random: Any, out: Any) -> int:
     """A uniformly random legal action; `out` is room for `legal`. A game overrides it for speed only."""
     return out[below(random, legal(game, world, out))]
 
 
 @optional
-def deal(game: Any, world: Any, random: Any, out: Any, odds: Any) -> int:
+def deal(game: Game, world: World, random: Any, out: Any, odds: Any) -> int:
     """A random outcome of chance; `out` and `odds` are room for `chance`. A game overrides it for speed only."""
     return out[weighted(random, odds, chance(game, world, out, odds))]
 
 
 @optional
-def lay_open(game: Any, world: Any) -> None:
+def lay_open(game: Game, world: World) -> None:
     """Let everybody know everything, in place, where a world says who knows what: actions that could only inform end.
 
     What the world is worth when all is open stays the same, and worlds that are worth the same for that reason become
@@ -145,7 +164,7 @@ def lay_open(game: Any, world: Any) -> None:
 
 
 @optional
-def formula(game: Any, observations: list[int], viewer: int) -> Any:
+def formula(game: Game, observations: list[int], viewer: int) -> Any:
     """Where observations amount to a Boolean formula: (variables, clauses, from assignment to history); else None.
 
     Clauses are lists of variables counted from 1, negative where negated; in Python only.
@@ -157,7 +176,7 @@ MOST_FEATURES = 96
 
 
 @optional
-def public_features(game: Any, world: Any, out: Any) -> int:
+def public_features(game: Game, world: World, out: Any) -> int:
     """Write what matters of what everybody knows into `out`, room for MOST_FEATURES numbers; how many. 0: no opinion.
 
     The same for all worlds of a public state, and as many in all of them. For value networks.
@@ -166,7 +185,7 @@ def public_features(game: Any, world: Any, out: Any) -> int:
 
 
 @optional
-def private_features(game: Any, world: Any, seat: int, out: Any) -> int:
+def private_features(game: Game, world: World, seat: int, out: Any) -> int:
     """The same for what only this seat knows; it may forget."""
     return 0
 
@@ -175,38 +194,38 @@ def private_features(game: Any, world: Any, seat: int, out: Any) -> int:
 
 
 @required
-def title(game: Any) -> str:
+def title(game: Game) -> str:
     """One line for the list of games."""
 
 
 @required
-def action_names(game: Any, world: Any, action: int) -> tuple[str, ...]:
+def action_names(game: Game, world: World, action: int) -> tuple[str, ...]:
     """The ways people write an action, the best one first."""
 
 
 @required
-def board(game: Any, world: Any) -> str:
+def board(game: Game, world: World) -> str:
     """The whole truth, drawn."""
 
 
 @required
-def view(game: Any, world: Any, seat: int) -> str:
+def view(game: Game, world: World, seat: int) -> str:
     """What a seat can see of it, drawn: no more than its observations tell."""
 
 
 @required
-def observation_text(game: Any, before: Any, action: int, after: Any, viewer: int) -> str:
+def observation_text(game: Game, before: World, action: int, after: World, viewer: int) -> str:
     """The observation in words, different where `observe` is different."""
 
 
 @optional
-def places(game: Any) -> tuple[list[str], int]:
+def places(game: Game) -> tuple[list[str], int]:
     """The things of which one may ask what is there: cells, cards, dice, by name; and the columns of a board, or 0."""
     return [], 0
 
 
 @optional
-def contents(game: Any, world: Any) -> list[str]:
+def contents(game: Game, world: World) -> list[str]:
     """What is at each of the places: a short word, `.` for nothing."""
     return []
 
@@ -216,26 +235,26 @@ def contents(game: Any, world: Any) -> list[str]:
 
 @optional
 @allocates
-def new_worlds(game: Any, n: int) -> Any:
+def new_worlds(game: Game, n: int) -> Any:
     """Room for n worlds, `uint64[n, W]`."""
     return np.zeros((n, num_words(game) + 1 + num_players(game)), np.uint64)
 
 
 @optional
-def copy_world(game: Any, target: Any, source: Any) -> None:
+def copy_world(game: Game, target: World, source: World) -> None:
     """Make `target` equal to `source`."""
     for i in range(len(source)):
         target[i] = source[i]
 
 
 @optional
-def key(game: Any, world: Any, viewer: int) -> int:
+def key(game: Game, world: World, viewer: int) -> int:
     """The hash of who the viewer is and of everything it has observed: the identity of its information state."""
     return fold(world[num_words(game) + 1 + viewer], viewer)
 
 
 @optional
-def position(game: Any, world: Any) -> Any:
+def position(game: Game, world: World) -> Any:
     """A hash of the world apart from what viewers remember: equal for equal positions."""
     code = uint64(0)
     for i in range(num_words(game)):
@@ -244,7 +263,7 @@ def position(game: Any, world: Any) -> Any:
 
 
 @optional
-def record(game: Any, world: Any, viewer: int, observation: int) -> None:
+def record(game: Game, world: World, viewer: int, observation: int) -> None:
     """Take an observation into the viewer's key."""
     i = num_words(game) + 1 + viewer
     world[i] = fold(world[i], observation)

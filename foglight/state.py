@@ -4,7 +4,6 @@ Algorithms work on worlds and never on a State; the referee holds one.
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from foglight.rules import (
     NOTHING,
     PUBLIC,
     TERMINAL,
+    Game,
     action_names,
     begin,
     board,
@@ -49,7 +49,7 @@ class State:
     so far: you get the queen, seat 0 bets
     """
 
-    def __init__(self, game: Any) -> None:
+    def __init__(self, game: str | Game) -> None:
         self.game = load_game(game)
         self.num_players: int = num_players(self.game)
         self.world = new_worlds(self.game, 1)[0]
@@ -153,7 +153,7 @@ class State:
         return {action: action_names(self.game, self.world, action) for action in self._actions}
 
 
-def new_state(game: Any) -> State:
+def new_state(game: Game) -> State:
     """The start of a game, given as text or as a game.
 
     >>> state = fl.new_state("kuhn_poker")
@@ -163,7 +163,7 @@ def new_state(game: Any) -> State:
     return State(game)
 
 
-def replay(game: Any, actions: Iterable[int]) -> State:
+def replay(game: Game, actions: Iterable[int]) -> State:
     """The state after these actions, outcomes of chance included."""
     state = State(game)
     for action in actions:

@@ -93,22 +93,22 @@ def numbered(table, mark, keys, key, n):
 # Rows -----------------------------------------------------------------------------------------------------------
 
 
-def row_hash(row, width):
-    """A hash of the first `width` words of a row."""
+def row_hash(row, width, mixed):
+    """A hash of the first `width` words of a row; `mixed`, all of its bits are equally good; slots need no mixing."""
     code = 0
     for i in range(width):
         code = ((code ^ int(row[i])) * _ODD) & 0xFFFFFFFFFFFFFFFF
         code ^= code >> 32
-    return mix(code)
+    return mix(code) if mixed else code
 
 
 @compiled_twin(row_hash)
-def _row_hash(row, width):
+def _row_hash(row, width, mixed):
     code = uint64(0)
     for i in range(width):
         code = (code ^ row[i]) * uint64(_ODD)
         code ^= code >> uint64(32)
-    return mix(code)
+    return mix(code) if mixed else code
 
 
 def table_of(rows: Any, n: int, width: int, compiled: bool) -> Any:
@@ -142,7 +142,7 @@ def place(row, width, rows, n, table):
 @compiled_twin(place)
 def _place(row, width, rows, n, table):
     mask = len(table) - 1
-    code = uint64(row_hash(row, width))
+    code = uint64(row_hash(row, width, False))
     tag = code & uint64(_UPPER)
     slot = int64(code & uint64(mask))
     while table[slot] != uint64(0):

@@ -9,7 +9,18 @@ from scipy.stats import chisquare
 
 from foglight import bits
 from foglight.compile import INTERPRET_ALL, kernel
-from foglight.randomness import below, first_above, fold, generator, mix, next_word, systematic, unit, weighted
+from foglight.randomness import (
+    below,
+    first_above,
+    fold,
+    generator,
+    mix,
+    next_word,
+    systematic,
+    unit,
+    weighted,
+    weighted_possible,
+)
 
 pytestmark = pytest.mark.plain
 
@@ -97,9 +108,11 @@ def test_weighted_follows_its_weights():
 def test_what_cannot_happen_is_never_drawn():
     random = generator(1)
     weights = np.array([0.0, 0.3, 0.0, 0.7 - 1e-9, 0.0])  # a little short of 1, as rounding may leave it
-    assert {weighted(random, weights, 5) for _ in range(1000)} == {1, 3}
-    assert weighted(random, np.array([0.0, 0.3, 0.0]), 3) == 1, "whatever is left over goes to the last possible one"
-    assert weighted(random, np.zeros(3), 3) == 0
+    assert {weighted_possible(random, weights, 5) for _ in range(1000)} == {1, 3}
+    assert weighted_possible(random, np.array([0.0, 0.3, 0.0]), 3) == 1, (
+        "whatever is left over goes to the last possible one"
+    )
+    assert weighted_possible(random, np.zeros(3), 3) == 0
 
 
 @kernel

@@ -21,7 +21,7 @@ from foglight.tables import row_hash
 
 def members(*numbers):
     """Different hashes for different numbers."""
-    return np.array([row_hash(np.array([n], np.uint64), 1) for n in numbers], np.uint64)
+    return np.array([row_hash(np.array([n], np.uint64), 1, True) for n in numbers], np.uint64)
 
 
 def pair(rng, first, second, both):

@@ -15,6 +15,7 @@ from foglight.compile import snake_case
 from foglight.games import load_game
 from foglight.names import BadInput, Spec, construct, parse_spec, unknown
 from foglight.randomness import fold
+from foglight.rules import Game
 from foglight.worlds.consistent import legal_actions
 
 
@@ -70,10 +71,10 @@ class Agent:
     gives_reasons: bool = False  # whether each `act` leaves an `explanation`
     explanation: Explanation | None = None  # of the last action
 
-    def check(self, game: Any) -> None:
+    def check(self, game: Game) -> None:
         """Refuse a game that the agent cannot play: a BadInput with one line that says why."""
 
-    def start(self, game: Any, seat: int, seed: int) -> None:
+    def start(self, game: str | Game, seat: int, seed: int) -> None:
         """A new game begins."""
         self.game = load_game(game)
         self.check(self.game)
@@ -160,7 +161,7 @@ class Seat:
         True
     """
 
-    def __init__(self, agent: Agent, game: Any, number: int, seed: int, observations: Sequence[int] = ()) -> None:
+    def __init__(self, agent: Agent, game: Game, number: int, seed: int, observations: Sequence[int] = ()) -> None:
         self.agent, self.number = agent, number
         self.observations: Sequence[int] = ()  # those that the agent has been told
         agent.start(game, number, seed)

@@ -10,6 +10,7 @@ import numpy as np
 from foglight.agents import Agent, Explanation
 from foglight.names import BadInput, Between, OneOf
 from foglight.randomness import below, fold
+from foglight.rules import Game
 from foglight.search.belief import Belief
 from foglight.worlds.regeneration import BeliefLost
 from foglight.worlds.tracker import Worlds
@@ -33,7 +34,7 @@ class Searcher(Agent):
             raise BadInput("give iterations or time, not both")
         self._rate = 0.0  # iterations a second, from the last decision
 
-    def start(self, game: Any, seat: int, seed: int) -> None:
+    def start(self, game: Game, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
         self.belief = Belief(self.game, seat, self.cap, int(fold(seed, seat)) >> 1, bool(self.weights))
 

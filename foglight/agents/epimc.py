@@ -10,7 +10,7 @@ import numpy as np
 from foglight.agents._searching import Searcher
 from foglight.names import BadInput, Between, OneOf, Spec, Word
 from foglight.randomness import weighted
-from foglight.rules import max_legal, num_players
+from foglight.rules import Game, max_legal, num_players
 from foglight.search.leaves import minimax, rollout
 from foglight.search.paths.fusion import count_fusion
 from foglight.search.paths.information_set_search import search
@@ -44,7 +44,7 @@ class Leaf:
         raise BadInput(f"must be {self}, not {value}")
 
 
-def _leaf_for(game: Any, leaf: str) -> Any:
+def _leaf_for(game: Game, leaf: str) -> Any:
     if leaf in ("rollout", "minimax"):
         return rollout(game) if leaf == "rollout" else minimax(game)
     from foglight.search.learned import learned
@@ -72,7 +72,7 @@ class Epimc(Searcher):
             )
         self._solving = 0.5  # the share of the time that solving what was sampled takes
 
-    def start(self, game: Any, seat: int, seed: int) -> None:
+    def start(self, game: Game, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
         self._leaf: Any = _leaf_for(self.game, self.leaf)
         self._held: Worlds | None = None

@@ -7,6 +7,7 @@ import numpy as np
 
 from foglight.agents._searching import Searcher
 from foglight.names import Between, OneOf
+from foglight.rules import Game
 from foglight.search.leaves import minimax, rollout
 from foglight.search.trees.iimc import alike, new_tally, play_out
 from foglight.worlds.tracker import Worlds
@@ -19,7 +20,7 @@ class Iimc(Searcher):
     samples: Annotated[int, Between(1, 1000)] = 5
     leaf: Annotated[int, OneOf("rollout", "minimax")] = 0
 
-    def start(self, game: Any, seat: int, seed: int) -> None:
+    def start(self, game: Game, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
         self._leaf = minimax(self.game) if self.leaf else rollout(self.game)
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from foglight.agents._searching import Searcher
 from foglight.names import Between, OneOf
+from foglight.rules import Game
 from foglight.search.leaves import minimax, rollout
 from foglight.search.trees.ismcts import Growth
 from foglight.worlds.tracker import Worlds
@@ -21,7 +22,7 @@ class Ismcts(Searcher):
     leaf: Annotated[int, OneOf("rollout", "minimax")] = 0
     nodes: Annotated[int, Between(1, 10**8)] = 1_000_000  # 24 bytes each, times 2 to 4
 
-    def start(self, game: Any, seat: int, seed: int) -> None:
+    def start(self, game: Game, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
         self._leaf = minimax(self.game) if self.leaf else rollout(self.game)
 

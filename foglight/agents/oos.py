@@ -9,7 +9,7 @@ import numpy as np
 from foglight.agents._searching import Searcher
 from foglight.names import BadInput, Between, OneOf
 from foglight.randomness import weighted
-from foglight.rules import key, num_players
+from foglight.rules import Game, key, num_players
 from foglight.search.trees.oos import Walks, aim
 from foglight.worlds.tracker import Worlds
 
@@ -26,11 +26,11 @@ class Oos(Searcher):
     delta: Annotated[float, Between(0, 0.99)] = 0.9
     nodes: Annotated[int, Between(1, 10**8)] = 1_000_000  # 32 bytes each, times 1 to 2
 
-    def start(self, game: Any, seat: int, seed: int) -> None:
+    def start(self, game: Game, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
         self._strategy: np.ndarray | None = None
 
-    def check(self, game: Any) -> None:
+    def check(self, game: Game) -> None:
         if num_players(game) != 2:
             raise BadInput(f"oos is for two seats, {game} has {num_players(game)}; take ismcts, or another agent")
 

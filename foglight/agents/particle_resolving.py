@@ -16,7 +16,7 @@ import numpy as np
 from foglight.agents import Agent, Explanation
 from foglight.names import BadInput, Between, Word
 from foglight.randomness import fold, weighted
-from foglight.rules import num_players
+from foglight.rules import Game, num_players
 from foglight.solving.depth_limited.subgame import Evaluator
 from foglight.solving.particles.belief import Particles, first_particles, regenerated, thinned
 from foglight.solving.particles.lookahead import Lookahead, cut
@@ -46,11 +46,11 @@ class ParticleResolving(Agent):
             raise BadInput("give iterations or time, not both")
         self._known: tuple[Any, Any] = (None, None)  # the game that an evaluator was made for, and it
 
-    def check(self, game: Any) -> None:
+    def check(self, game: Game) -> None:
         if num_players(game) != 2:
             raise BadInput(f"particle_resolving is for two seats, {game} has {num_players(game)}")
 
-    def start(self, game: Any, seat: int, seed: int) -> None:
+    def start(self, game: Game, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
         if self._known[0] != self.game:
             evaluator, depth = self._evaluator_for(self.game)
@@ -64,7 +64,7 @@ class ParticleResolving(Agent):
         self._passed: list[int] = []  # our information states since the root
         self._regenerations = 0
 
-    def _evaluator_for(self, game: Any) -> tuple[Evaluator, int]:
+    def _evaluator_for(self, game: Game) -> tuple[Evaluator, int]:
         from foglight.values.networks.shipped import shipped_network  # needs no PyTorch by itself
 
         path = shipped_network(game) if self.network == _SHIPPED else self.network

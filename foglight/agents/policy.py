@@ -9,7 +9,6 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from foglight.rules import (
     CHANCE,
     NOTHING,
     TERMINAL,
+    Game,
     begin,
     chance,
     key,
@@ -39,13 +39,13 @@ class Policy(Agent):
 
     file: str = ""
 
-    def check(self, game: Any) -> None:
+    def check(self, game: Game) -> None:
         if not self.file:
             raise BadInput("policy needs a file: write policy(file=PATH); foglight solve GAME --save PATH makes one")
         if (made_for := _read(self.file).game) != str(game):
             raise BadInput(f"{self.file} holds a policy for {made_for}, not for {game}")
 
-    def start(self, game: Any, seat: int, seed: int) -> None:
+    def start(self, game: Game, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
         self.policy = _read(self.file)
         self.names = _names(self.game, seat)
@@ -86,7 +86,7 @@ def _read_once(file: str, changed: int, size: int) -> Solved:
 
 
 @functools.lru_cache(maxsize=8)
-def _names(game: Any, seat: int) -> dict[int, int] | None:
+def _names(game: Game, seat: int) -> dict[int, int] | None:
     """The key in a world for each key of a seat's observations; None if they are the same."""
     root = new_worlds(game, 1)[0]
     begin(game, root)

@@ -23,6 +23,7 @@ from foglight.chess.board import WHITE
 from foglight.chess.moves import NUM_MOVES
 from foglight.names import BadInput, Between
 from foglight.randomness import fold, systematic, unit
+from foglight.rules import Game
 
 _GAME = "rbc"
 _AUTO, _NONE = "auto", "none"
@@ -55,11 +56,11 @@ class Scout(Agent):
         if self.engine != _NONE:
             self._engine = Engine(None if self.engine == _AUTO else self.engine, nodes=self.nodes, forgetful=True)
 
-    def check(self, game: Any) -> None:
+    def check(self, game: Game) -> None:
         if str(game).split("(")[0] != _GAME:
             raise BadInput(f"scout plays {_GAME} only, not {game}")
 
-    def start(self, game: Any, seat: int, seed: int) -> None:
+    def start(self, game: Game, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
         self.belief = PlausibleBoards(
             seat, cap=self.cap, seed=int(fold(seed, seat)) >> 1, judge=self._analysed, judged=self.judged

@@ -25,7 +25,7 @@ from foglight.arena.referee import Record, Timing, play_game, warm_up
 from foglight.arena.store import Store
 from foglight.games import load_game
 from foglight.names import BadInput, parse_spec
-from foglight.rules import num_players
+from foglight.rules import Game, num_players
 from foglight.state import new_state
 from foglight.version import __version__
 
@@ -115,7 +115,7 @@ def takes_time(agent: str) -> bool:
 
 
 def play_match(
-    game: Any,
+    game: Game,
     agents: Sequence[str],
     games: int = 200,
     seed: int = 0,
@@ -140,13 +140,13 @@ def play_match(
 class Plan:
     """A match to be played."""
 
-    game: Any
+    game: Game
     agents: tuple[str, ...]
     games: int
     seed: int
 
 
-def plan_match(game: Any, agents: Sequence[str], games: int, seed: int) -> Plan:
+def plan_match(game: str | Game, agents: Sequence[str], games: int, seed: int) -> Plan:
     """Everything checked before anything is opened or played."""
     loaded = load_game(game)
     if isinstance(agents, str) or len(agents) != num_players(loaded):
@@ -159,7 +159,7 @@ def plan_match(game: Any, agents: Sequence[str], games: int, seed: int) -> Plan:
     return Plan(loaded, names, games, seed)
 
 
-def check_agents(agents: Sequence[str], games: Sequence[Any]) -> tuple[str, ...]:
+def check_agents(agents: Sequence[str], games: Sequence[str | Game]) -> tuple[str, ...]:
     """The agents as they are known in a store, if all can be loaded, play these games and need nobody's help."""
     specs = [parse_spec(agent) for agent in agents]
     for spec in specs:

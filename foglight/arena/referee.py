@@ -7,7 +7,7 @@ from typing import Any
 
 from foglight.agents import Agent, Seat
 from foglight.randomness import below, generator, weighted
-from foglight.rules import CHANCE, TERMINAL
+from foglight.rules import CHANCE, TERMINAL, Game
 from foglight.state import State
 
 
@@ -74,7 +74,7 @@ class Record:
     timing: tuple[Timing, ...] = field(default=(), compare=False)  # per seat; empty where nobody looked at the clock
 
 
-def play_game(game: Any, agents: Sequence[Agent], seed: int, number: int = 0) -> tuple[Record, State]:
+def play_game(game: Game, agents: Sequence[Agent], seed: int, number: int = 0) -> tuple[Record, State]:
     """Play one game with an agent on each seat; everything random in it follows from the seed and the game's number.
 
     The agents are left open: they may play another game, and whoever made them closes them.
@@ -98,7 +98,7 @@ def play_game(game: Any, agents: Sequence[Agent], seed: int, number: int = 0) ->
     return Record(tuple(state.returns()), tuple(state.history()), tuple(timing)), state
 
 
-def warm_up(game: Any, agents: Sequence[Agent]) -> None:
+def warm_up(game: Game, agents: Sequence[Agent]) -> None:
     """Let each agent decide once in a game that counts for nothing, so that its kernels are compiled and loaded.
 
     All other moves are random. A seat that has no choice in this game is not asked.

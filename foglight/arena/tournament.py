@@ -31,7 +31,7 @@ from foglight.arena.ratings import Rating, rate
 from foglight.arena.referee import Timing
 from foglight.games import load_game
 from foglight.names import BadInput, Spec, listed, parse_spec, unknown
-from foglight.rules import num_players
+from foglight.rules import Game, num_players
 from foglight.state import new_state
 from foglight.version import __version__
 
@@ -131,7 +131,7 @@ class Tournament:
 
 
 def play_tournament(
-    games: Sequence[Any],
+    games: Sequence[str | Game],
     agents: Sequence[str],
     games_each: int = 200,
     seed: int = 0,

@@ -14,7 +14,7 @@ import numpy as np
 
 from foglight.chess.blind import NO_SENSE
 from foglight.compile import kernel
-from foglight.rules import NOTHING, TERMINAL, begin, new_worlds, num_words, observe, player, step, transition
+from foglight.rules import NOTHING, TERMINAL, Game, begin, new_worlds, num_words, observe, player, step, transition
 from foglight.search.sets.search import Report, SetSearch
 from foglight.worlds.regeneration import BeliefLost
 from foglight.worlds.tracker import Tracker
@@ -39,7 +39,7 @@ class Met(NamedTuple):
     after: int
 
 
-def first_turn(game: Any) -> Met:
+def first_turn(game: Game) -> Met:
     """White's first turn in blind chess, after a sense that tells nothing."""
     rows = np.zeros((1, int(num_words(game))), np.uint64)
     begin(game, rows[0])
@@ -47,7 +47,7 @@ def first_turn(game: Any) -> Met:
     return Met(1, rows, 1)
 
 
-def positions(game: Any, n: int, seed: int, *, leaf: Any, after: Sequence[int], most: int) -> list[Met]:
+def positions(game: Game, n: int, seed: int, *, leaf: Any, after: Sequence[int], most: int) -> list[Met]:
     """n positions, each of another game, after one of these numbers of actions, of at most so many worlds."""
     rng = random.Random(seed)
     found: list[Met] = []
@@ -58,7 +58,7 @@ def positions(game: Any, n: int, seed: int, *, leaf: Any, after: Sequence[int], 
     return found
 
 
-def _play(game: Any, actions: int, rng: random.Random, leaf: Any) -> Met | None:
+def _play(game: Game, actions: int, rng: random.Random, leaf: Any) -> Met | None:
     """The position after so many actions; None if the game is over by then, or a belief is no longer exact."""
     words = int(num_words(game))
     worlds = new_worlds(game, 2)
@@ -118,7 +118,7 @@ class Compared:
 
 
 def compare(
-    game: Any, seat: int, rows: np.ndarray, depth: int, moves: int, leaf: Any, ways: dict[str, dict[str, Any]]
+    game: Game, seat: int, rows: np.ndarray, depth: int, moves: int, leaf: Any, ways: dict[str, dict[str, Any]]
 ) -> Compared:
     """Search a position in all ways, in turns, and keep the best time of each."""
     seconds = dict.fromkeys(ways, np.inf)

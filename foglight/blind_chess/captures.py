@@ -82,7 +82,7 @@ def _write_captures(board, out):
     return n
 
 
-def quiet_room():
+def quiet_room() -> tuple[np.ndarray, ...]:
     """What `quiet` works in: boards, captures, counters and bounds, one for each ply."""
     return (
         np.empty((PLIES_AHEAD + 1, WORDS), np.uint64),

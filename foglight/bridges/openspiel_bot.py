@@ -19,7 +19,7 @@ from foglight.agents import Seat, load_agent
 from foglight.bridges import openspiel
 from foglight.compile import snake_case
 from foglight.names import BadInput
-from foglight.rules import CHANCE, TERMINAL, num_players
+from foglight.rules import CHANCE, TERMINAL, Game, num_players
 from foglight.state import State, new_state
 
 _ORDERS = ("descending", "ascending", "random")
@@ -55,7 +55,7 @@ class AgentBot(pyspiel.Bot):
     `close` ends what the agent may have started, such as an engine.
     """
 
-    def __init__(self, agent: str, game: Any, seat: int, seed: int = 0) -> None:
+    def __init__(self, agent: str, game: Game, seat: int, seed: int = 0) -> None:
         pyspiel.Bot.__init__(self)
         self.agent, self.seat, self.seed = load_agent(agent), seat, seed
         self.referee: State = new_state(game)
@@ -150,7 +150,7 @@ class AgentBot(pyspiel.Bot):
         self.referee = referee
 
 
-def _twin(game: Any) -> Any:
+def _twin(game: Game) -> Any:
     """OpenSpiel's game that is ours, as far as we know it."""
     if isinstance(game, openspiel.OpenSpiel):
         return openspiel.loaded(game)
@@ -158,7 +158,7 @@ def _twin(game: Any) -> Any:
     return None if text is None else pyspiel.load_game(text(game))
 
 
-def _facts(game: Any) -> Any:
+def _facts(game: "pyspiel.Game") -> tuple[str, dict[str, Any]]:
     """What tells a game of OpenSpiel from another: its name and all parameters, those left out too."""
     kind = game.get_type()
     parameters = {**kind.parameter_specification, **game.get_parameters()}
@@ -183,5 +183,5 @@ def _situation(state: Any) -> str:
     return "chance is to move" if state.is_chance_node() else f"seat {state.current_player()} is to move"
 
 
-def _advice(game: Any) -> str:
+def _advice(game: Game) -> str:
     return f"make a bot for 'openspiel:{game}', or give it states of its own game"

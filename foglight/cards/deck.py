@@ -10,6 +10,7 @@ from numpy import uint64
 
 from foglight import bits
 from foglight.compile import jitable, optional, required
+from foglight.rules import Game
 
 RANKS = "23456789TJQKA"
 _STRIPES = np.array([sum(1 << i for i in range(0, 64, n)) if n else 0 for n in range(5)], np.uint64)
@@ -51,20 +52,20 @@ def block(ranks, suit):
 # Text, in Python only -------------------------------------------------------------------------------------------
 
 
-def card_text(game, card):
+def card_text(game: Game, card: int) -> str:
     """A card as people write it: `Ah`, `Td`."""
     suit = int(suit_of(game, card))
     rank = bits.count(int(suit_cards(game, suit)) & ((1 << int(card)) - 1))
     return RANKS[rank] + suit_letters(game)[suit]
 
 
-def card_names(game, card):
+def card_names(game: Game, card: int) -> tuple[str, ...]:
     """The ways people write a card: `Td`, `10d`, and `dT` with the suit first."""
-    rank, suit = card_text(game, card)
+    rank, suit = tuple(card_text(game, card))
     return (rank + suit, f"10{suit}", f"{suit}10", suit + rank) if rank == "T" else (rank + suit, suit + rank)
 
 
-def cards_text(game, cards):
+def cards_text(game: Game, cards: int) -> str:
     """A set of cards, suit by suit, high cards first."""
     suits = [int(suit_cards(game, suit)) & int(cards) for suit in range(int(num_suits(game)))]
     held = [[card_text(game, card) for card in range(63, -1, -1) if suit >> card & 1] for suit in reversed(suits)]

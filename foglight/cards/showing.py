@@ -1,33 +1,36 @@
 """Trick-taking games for people: actions, observations, the whole truth and what a seat sees. Python only."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from foglight import bits
 from foglight.bits import get
 from foglight.cards import codes, tricks
 from foglight.cards.deck import card_names, card_text, cards_text, num_suits, suit_letters
-from foglight.rules import num_players
+from foglight.rules import Game, World, num_players
 from foglight.text import does, who
 
 
-def deal_names(game, card):
+def deal_names(game: Game, card: int) -> tuple[str, ...]:
     """The ways people write that a card is dealt or turned."""
     return (f"deal {card_text(game, card)}", *card_names(game, card))
 
 
-def bid_names(number):
+def bid_names(number: int) -> tuple[str, ...]:
     return (f"bid {number}", str(number))
 
 
-def by_seat(what, values):
+def by_seat(what: str, values: Iterable[Any]) -> str:
     """`points by seat: 0 13 4 0`"""
     return f"{what} by seat: {' '.join(str(value) for value in values)}"
 
 
-def bids_by_seat(bids):
+def bids_by_seat(bids: Iterable[int]) -> str:
     """Bids so far, with a dash for a seat that has not bid."""
     return by_seat("bids", ("-" if bid < 0 else bid for bid in bids))
 
 
-def seen_text(game, observation, viewer):
+def seen_text(game: Game, observation: int, viewer: int) -> str:
     """One of the common observations in words."""
     if codes.is_hand(observation):
         return f"you get {cards_text(game, codes.hand_of(observation))}"
@@ -39,7 +42,7 @@ def seen_text(game, observation, viewer):
     return f"{does(seat, viewer, 'get' if kind == codes.DEALT_TO_ME else 'play')} {card_text(game, number)}"
 
 
-def table_text(game, world, viewer):
+def table_text(game: Game, world: World, viewer: int) -> str:
     """The trick on the table, in the order of play; or the last one while nothing has been led."""
     cards, seats = int(tricks.table(world)), int(num_players(game))
     if not cards:
@@ -53,7 +56,7 @@ def table_text(game, world, viewer):
     return f"table: {shown}"
 
 
-def board_text(game, world, *lines):
+def board_text(game: Game, world: World, *lines: str) -> str:
     """The whole truth: the game's own lines, the table, and every hand."""
     hands = [
         f"seat {seat}: {cards_text(game, tricks.hand(game, world, seat))}; tricks {tricks.taken(world, seat)}"
@@ -62,7 +65,7 @@ def board_text(game, world, *lines):
     return "\n".join([*lines, table_text(game, world, tricks.NONE), *hands])
 
 
-def view_text(game, world, seat, *lines):
+def view_text(game: Game, world: World, seat: int, *lines: str) -> str:
     """What a seat sees: the game's own lines, the table, its hand, the tricks taken and the voids shown."""
     seats = range(num_players(game))
     held = tricks.hand(game, world, seat)
@@ -75,7 +78,7 @@ def view_text(game, world, seat, *lines):
     )
 
 
-def _voids(game, world, viewer):
+def _voids(game: Game, world: World, viewer: int) -> list[str]:
     shown = []
     for seat in range(num_players(game)):
         suits = [suit_letters(game)[s] for s in range(num_suits(game)) if tricks.is_void(world, seat, s)]

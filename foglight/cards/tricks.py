@@ -27,7 +27,7 @@ from foglight.bits import get, put
 from foglight.cards.deck import card_text, num_suits, suit_cards, suit_of
 from foglight.compile import implements, jitable, optional
 from foglight.randomness import below
-from foglight.rules import CHANCE, TERMINAL, num_players
+from foglight.rules import CHANCE, TERMINAL, Game, World, num_players
 
 SETUP, DEAL, BID, PASS, PLAY, OVER = 0, 1, 2, 3, 4, 5  # phases, in this order; chance moves in the first two
 NONE = -1  # nobody: the trick goes on
@@ -120,7 +120,7 @@ def trick_taking(game_class: GameClass) -> GameClass:
     return game_class
 
 
-def is_trick_taking(game) -> bool:
+def is_trick_taking(game: Game) -> bool:
     """Whether a game's worlds begin with the words described above."""
     return type(game) in _classes
 
@@ -133,7 +133,7 @@ def first_own_word(game):
     return _HANDS + 2 * num_players(game)
 
 
-def hand_words(game) -> slice:
+def hand_words(game: Game) -> slice:
     """Where the hands are in a row of words, seat by seat; the cards played follow, as many words. Python only."""
     return slice(_HANDS, _HANDS + int(num_players(game)))
 
@@ -332,7 +332,7 @@ def deal(game, world, random, out, odds):
     return bits.nth(world[_OPEN], below(random, bits.count(world[_OPEN])))
 
 
-def all_cards(game) -> list[int]:
+def all_cards(game: Game) -> list[int]:
     """The cards of all suits, ascending, whether they are in the pack or not. Python only."""
     cards = 0
     for suit in range(int(num_suits(game))):
@@ -340,15 +340,15 @@ def all_cards(game) -> list[int]:
     return [card for card in range(64) if cards >> card & 1]
 
 
-def places(game):
+def places(game: Game) -> tuple[list[str], int]:
     return [card_text(game, card) for card in all_cards(game)], 0
 
 
-def contents(game, world):
+def contents(game: Game, world: World) -> list[str]:
     seats = range(int(num_players(game)))
     hands, gone = [int(hand(game, world, seat)) for seat in seats], [int(played(game, world, seat)) for seat in seats]
 
-    def owner(card):
+    def owner(card: int) -> str:
         if any(cards_gone >> card & 1 for cards_gone in gone):
             return "played"
         return next((f"seat {seat}" for seat in seats if hands[seat] >> card & 1), "undealt")

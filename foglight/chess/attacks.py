@@ -4,6 +4,8 @@ What a piece reaches along a line is looked up by what stands on the line: one p
 into six bits ("kindergarten bitboards").
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy import uint64
 
@@ -28,7 +30,7 @@ from foglight.chess.board import (
 from foglight.compile import compiled_twin, jitable
 
 
-def _per_square(test):
+def _per_square(test: Callable[[int, int], bool]) -> np.ndarray:
     """For each square, the other squares that pass a test of the steps to them."""
     return np.array(
         [squares(lambda f, r, s=s: (f, r) != (s % 8, s // 8) and test(f - s % 8, r - s // 8)) for s in range(64)],
@@ -58,7 +60,7 @@ def _gathered(line, factor):
     return (line * factor) >> uint64(58)
 
 
-def _open_lines():
+def _open_lines() -> tuple[np.ndarray, np.ndarray]:
     """What is reached from each place of a line of eight, by what stands on its six inner places.
 
     The first table repeats the line on every rank, the second holds it in the a file.

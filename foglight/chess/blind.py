@@ -60,7 +60,7 @@ WINDOW = np.array(  # by square: those that are sensed
 )
 
 
-def _between():
+def _between() -> np.ndarray:
     """The squares between two that are on a line, without both; none for others."""
     found = np.zeros(64 * 64, np.uint64)
     for start in range(64):

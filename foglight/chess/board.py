@@ -8,6 +8,8 @@ kinds    1 pawn, 2 knight, 3 king, 5 bishop, 6 rook, 7 queen: bit 2 slides, then
 colours  0 black, 1 white
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy import int64, uint64
 
@@ -26,7 +28,7 @@ CLOCK_LIMIT = 100  # plies without capture or pawn move that make a draw
 WHITE_RIGHT, WHITE_LEFT, BLACK_RIGHT, BLACK_LEFT = 1, 2, 4, 8
 
 
-def squares(test):
+def squares(test: Callable[..., bool]) -> int:
     """The set of the squares of the 8x8 board that pass a test of file and rank."""
     return sum(1 << (8 * rank + file) for rank in range(8) for file in range(8) if test(file, rank))
 

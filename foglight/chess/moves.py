@@ -59,7 +59,7 @@ _PLAIN, _TO_THE_LEFT, _TO_THE_RIGHT = 0, 4, 5  # specials: 1-3 are the underprom
 _LEAPS = ((-2, -1), (-2, 1), (-1, -2), (-1, 2), (2, -1), (2, 1), (1, -2), (1, 2))
 
 
-def _steps():
+def _steps() -> tuple[tuple[int, int], ...]:
     """The step in files and ranks of each plane from 9 on."""
     far = (*range(-7, 0), *range(1, 8))
     return (
@@ -71,7 +71,7 @@ def _steps():
     )
 
 
-def _tables():
+def _tables() -> tuple[np.ndarray, np.ndarray]:
     """What each move means, start + 64 * end + 4096 * special, and the move from each start to each end."""
     meaning, number = np.zeros(NUM_MOVES, np.uint16), np.zeros(64 * 64, np.uint16)
     planes = [(file, 1, special) for special in (1, 2, 3) for file in (0, 1, -1)]

@@ -6,6 +6,7 @@ from typing import Any
 
 from foglight.agents import Agent
 from foglight.cli._app import out, show
+from foglight.rules import Game
 
 _ODDS = ("odds", "strategy")  # notes with a number for each action
 
@@ -18,10 +19,10 @@ class Explained(Agent):
     def __init__(self, agent: Agent, name: str) -> None:
         self.agent, self.name = agent, name
 
-    def check(self, game: Any) -> None:
+    def check(self, game: Game) -> None:
         self.agent.check(game)
 
-    def start(self, game: Any, seat: int, seed: int) -> None:
+    def start(self, game: Game, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
         self.agent.start(game, seat, seed)
 

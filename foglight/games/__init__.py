@@ -7,7 +7,7 @@ from typing import Any
 
 from foglight.compile import has_rule, snake_case
 from foglight.names import BadInput, Spec, checked, construct, parse_spec, unknown
-from foglight.rules import check
+from foglight.rules import Game, check
 
 
 def game_names() -> list[str]:
@@ -19,7 +19,7 @@ def game_names() -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules(__path__))
 
 
-def load_game(game: Any) -> Any:
+def load_game(game: Game) -> Any:
     """The game of a text such as `dark_hex(rows=4,cols=4)`, its parameters checked; a game is checked and returned.
 
     >>> game = fl.load_game("dark_hex(rows=4)")
@@ -61,7 +61,7 @@ def game_class(name: str) -> type:
 
 
 @functools.cache
-def _checked(game: Any) -> Any:
+def _checked(game: Any) -> Game:
     # equal numbers of other types (4.0 for 4) would make Numba compile the same game again
     same = checked(type(game), snake_case(type(game).__name__), game._asdict())
     check(same)

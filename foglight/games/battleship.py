@@ -20,7 +20,7 @@ from foglight.bits import get, put
 from foglight.compile import implements, jitable
 from foglight.names import BadInput, Between, OneOf
 from foglight.randomness import below
-from foglight.rules import PUBLIC, TERMINAL, game
+from foglight.rules import PUBLIC, TERMINAL, World, game
 
 ALLOWED, FORBIDDEN = 0, 1
 _PLACED = 1  # observation codes: the other has placed a ship; then own placements; then shots with results
@@ -270,7 +270,7 @@ def action_names(game, world, action):
     return (f"{cell} {way}", f"place {cell} {way}", f"{cell} {way[0]}")
 
 
-def _sea(game, world, seat, own):
+def _sea(game: Battleship, world: World, seat: int, own: bool) -> str:
     """A seat's sea: its ships if they are its own to see, and where it was hit."""
     ships = len(game.ships)
     shot, fleet = world[2 * ships + 1 - seat], _fleet(game, world, seat)

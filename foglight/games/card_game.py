@@ -23,7 +23,7 @@ from foglight.cards.tricks import PHASE, PLAY, taken
 from foglight.compile import implements
 from foglight.names import Between
 from foglight.randomness import fold
-from foglight.rules import game
+from foglight.rules import Game, World, game
 
 _CARDS, _SUITS, _RANKS = 52, 4, 13
 _IN_PLAY, _TO_EACH = 22, 8
@@ -140,7 +140,7 @@ def action_names(game, world, action):
     return card_names(game, action) if get(world, PHASE) == PLAY else showing.deal_names(game, action)
 
 
-def _in_play(game, world):
+def _in_play(game: Game, world: World) -> str:
     return f"in play: {cards_text(game, world[_OWN])}"
 
 

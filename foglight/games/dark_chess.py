@@ -261,7 +261,7 @@ def _signs(size: int, world: Any, seat: int) -> list[str]:
     return [letter if sight >> square & 1 else "?" for square, letter in enumerate(notation.letters(world))]
 
 
-def dark_fen(game: Any, world: Any, seat: int) -> str:
+def dark_fen(game: DarkChess, world: Any, seat: int) -> str:
     """All that a seat sees, as a FEN with `?` for squares unseen."""
     return _dark_fen(game.size, world[:WORDS].tobytes(), seat)
 

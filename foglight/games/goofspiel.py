@@ -19,7 +19,7 @@ from foglight.bits import get, put
 from foglight.compile import implements, jitable
 from foglight.names import Between, OneOf
 from foglight.randomness import below
-from foglight.rules import CHANCE, PUBLIC, TERMINAL, game
+from foglight.rules import CHANCE, PUBLIC, TERMINAL, World, game
 
 DESCENDING, ASCENDING, RANDOM = 0, 1, 2
 IMPERFECT, PERFECT = 0, 1
@@ -215,12 +215,12 @@ def action_names(game, world, action):
     return (f"bid {action + 1}", str(action + 1))
 
 
-def _hand(world, seat):
+def _hand(world: World, seat: int) -> str:
     hand = get(world, _HANDS[seat])
     return " ".join(str(i + 1) for i in range(_MOST) if hand >> i & 1) or "empty"
 
 
-def _table(world):
+def _table(world: World) -> str:
     prize = f"prize {get(world, _PRIZE)}" if get(world, _PRIZE) and get(world, _HANDS[0]) else "no prize on the table"
     return f"{prize}, points {get(world, _POINTS[0])} to {get(world, _POINTS[1])}"
 
@@ -270,7 +270,7 @@ def observation_text(game, before, action, after, viewer):
     return " and ".join([*bids, *rounds])
 
 
-def _round_text(outcome, prize, viewer):
+def _round_text(outcome: int, prize: int, viewer: int) -> str:
     if outcome == _TIE:
         return f"nobody takes {prize}"
     seat = outcome - 1

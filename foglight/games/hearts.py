@@ -26,7 +26,7 @@ from foglight.cards.deck import card_names, card_text, cards_text, stripe
 from foglight.cards.tricks import DEAL, MOVER, OVER, PASS, PHASE, PLAY, SETUP, enter, hand, played, set_hand
 from foglight.compile import implements, jitable
 from foglight.names import OneOf
-from foglight.rules import NOTHING, PUBLIC, game
+from foglight.rules import NOTHING, PUBLIC, Game, World, game
 
 _SEATS, _CARDS, _SUITS, _RANKS, _PASSED = 4, 52, 4, 13, 3
 _TWO_OF_CLUBS, _QUEEN_OF_SPADES = 0, 43
@@ -291,7 +291,7 @@ def action_names(game, world, action):
     return (f"pass {names[0]}", *names) if phase == PASS else names
 
 
-def _situation(world):
+def _situation(world: World) -> str:
     direction = get(world, _DIRECTION)  # nobody is told that nothing is passed
     where = f"passing {_DIRECTIONS[direction]}, " if direction else ""
     return where + showing.by_seat("points", (get(world, _points(seat)) for seat in range(_SEATS)))
@@ -338,6 +338,6 @@ def observation_text(game, before, action, after, viewer):
     return " and ".join(said)
 
 
-def _pass_text(game, world, seat):
+def _pass_text(game: Game, world: World, seat: int) -> str:
     cards = " ".join(card_text(game, get(world, _choice(seat, i))) for i in range(_PASSED))
     return f"seat {seat} {cards}"

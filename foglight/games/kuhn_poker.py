@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from foglight.bits import get, put
 from foglight.compile import implements, jitable
-from foglight.rules import CHANCE, NOTHING, TERMINAL, game
+from foglight.rules import CHANCE, NOTHING, TERMINAL, World, game
 from foglight.text import does
 
 _CARDS = ((0, 0, 2), (0, 2, 2))
@@ -144,7 +144,7 @@ def _pot(world):
     return 2 + (actions & 1) + (actions >> 1 & 1) + (actions >> 2 & 1)
 
 
-def _card(world, seat):
+def _card(world: World, seat: int) -> str:
     return _NAMES[get(world, _CARDS[seat]) - 1] if get(world, _CARDS[seat]) else "no card yet"
 
 

@@ -17,7 +17,7 @@ from foglight import bits
 from foglight.bits import get, put
 from foglight.compile import implements, jitable
 from foglight.randomness import below
-from foglight.rules import CHANCE, NOTHING, TERMINAL, game
+from foglight.rules import CHANCE, NOTHING, TERMINAL, World, game
 from foglight.text import does
 
 _CARDS = ((0, 0, 3), (0, 3, 3))
@@ -230,11 +230,11 @@ def action_names(game, world, action):
     return ("call", "check") if _can_fold(world) else ("check", "call")
 
 
-def _card(world, field):
+def _card(world: World, field: tuple[int, int, int]) -> str:
     return _NAMES[get(world, field) - 1] if get(world, field) else "--"
 
 
-def _table(world):
+def _table(world: World) -> str:
     return f"public card {_card(world, _PUBLIC_CARD)}, stakes {get(world, _STAKES[0])} and {get(world, _STAKES[1])}"
 
 

@@ -18,7 +18,7 @@ from numpy import uint64
 from foglight.bits import get, put
 from foglight.compile import implements, jitable
 from foglight.names import Between
-from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL, game
+from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL, World, game
 
 _BID, _MOVER, _CALLED = (1, 0, 8), (1, 8, 1), (1, 9, 1)
 _FIRST_BID = 1 << 32  # observation codes: smaller ones are dice
@@ -166,7 +166,7 @@ def title(game):
     return "bid on all dice, see only your own"
 
 
-def _bid_text(game, action):
+def _bid_text(game: LiarsDice, action: int) -> str:
     return f"{action // game.sides + 1}-{action % game.sides + 1}"
 
 
@@ -180,12 +180,12 @@ def action_names(game, world, action):
     return (bid, f"bid {bid}", bid.replace("-", " "), bid.replace("-", "x"))
 
 
-def _dice_text(game, world, seat):
+def _dice_text(game: LiarsDice, world: World, seat: int) -> str:
     rolled = [_die(world, seat * game.dice + i) for i in range(game.dice)]
     return " ".join(str(face) if face else "-" for face in rolled)
 
 
-def _table(game, world):
+def _table(game: LiarsDice, world: World) -> str:
     return f"last bid {_bid_text(game, get(world, _BID) - 1)}" if get(world, _BID) else "no bid yet"
 
 

@@ -25,7 +25,7 @@ from foglight.cards.deck import card_names, card_text, stripe
 from foglight.cards.tricks import BID, DEAL, MOVER, PHASE, PLAY, SETUP, enter, first_own_word, taken
 from foglight.compile import implements, jitable
 from foglight.names import BadInput, Between, OneOf
-from foglight.rules import game
+from foglight.rules import World, game
 from foglight.text import who
 
 _EXACT = 10  # points for an exact bid
@@ -266,7 +266,7 @@ def action_names(game, world, action):
     return (f"dealer {action}", str(action))
 
 
-def _situation(game, world, viewer):
+def _situation(game: OhHell, world: World, viewer: int) -> str:
     """What all can see beside the cards."""
     phase = get(world, PHASE)
     if phase <= DEAL:

@@ -26,7 +26,7 @@ from foglight.cards.deck import block, card_names
 from foglight.cards.tricks import BID, DEAL, MOVER, PHASE, PLAY, enter, taken
 from foglight.compile import implements, jitable
 from foglight.names import OneOf
-from foglight.rules import game
+from foglight.rules import World, game
 
 _SEATS, _CARDS, _SUITS, _RANKS = 4, 52, 4, 13
 _SPADES = uint64(((1 << 13) - 1) << 39)
@@ -210,7 +210,7 @@ def action_names(game, world, action):
     return (*names, "nil") if action == _CARDS else names
 
 
-def _bids(world):
+def _bids(world: World) -> str:
     return showing.bids_by_seat(get(world, _bid(seat)) - 1 for seat in range(_SEATS))
 
 

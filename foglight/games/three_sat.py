@@ -20,7 +20,7 @@ from numpy import int64, uint64
 from foglight.bits import get, has, put
 from foglight.compile import implements, jitable
 from foglight.names import Between
-from foglight.rules import CHANCE, TERMINAL, game
+from foglight.rules import CHANCE, TERMINAL, World, game
 
 _SET, _SHOWN = (1, 0, 7), (1, 25, 10)
 _LITERALS = ((1, 7, 6), (1, 13, 6), (1, 19, 6))
@@ -168,12 +168,12 @@ def action_names(game, world, action):
     return (_clause_text(world, action),)
 
 
-def _clause_text(world, signs):
+def _clause_text(world: World, signs: int) -> str:
     literals = [get(world, field) for field in _LITERALS]
     return " or ".join(("not " if signs >> i & 1 else "") + f"x{literal}" for i, literal in enumerate(literals))
 
 
-def _assignment_text(world):
+def _assignment_text(world: World) -> str:
     values = [f"x{i + 1}={'true' if has(world[0], i) else 'false'}" for i in range(get(world, _SET))]
     return " ".join(values) or "nothing set"
 

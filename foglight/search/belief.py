@@ -5,13 +5,12 @@ others are tracked move by move. Where such a promise is missing and the worlds 
 drawn all the same, and those that the rules allow are taken: legal worlds, but perhaps not all kinds of them.
 """
 
-from typing import Any
-
 import numpy as np
 
 from foglight.names import BadInput
 from foglight.policies import Uniform
 from foglight.randomness import fold
+from foglight.rules import Game
 from foglight.worlds.deals.cards import are_deals_better, worlds_in_layers
 from foglight.worlds.deals.filter import DealFilter
 from foglight.worlds.deals.story import Unfit
@@ -26,7 +25,7 @@ _HOPELESS = 1_000_000  # worlds after the deal from which on it makes no sense t
 class Belief:
     """The belief of one seat through one game; `uniform_play` weighs worlds by how likely random play reaches them."""
 
-    def __init__(self, game: Any, seat: int, cap: int, seed: int, uniform_play: bool = False) -> None:
+    def __init__(self, game: Game, seat: int, cap: int, seed: int, uniform_play: bool = False) -> None:
         self.game, self.seat, self.cap, self.seed = game, seat, cap, seed
         self.policy = Uniform() if uniform_play else None
         self.observations: list[int] = []

@@ -10,7 +10,7 @@ import numpy as np
 
 from foglight.compile import implements, jitable
 from foglight.names import BadInput
-from foglight.rules import MOST_FEATURES, TERMINAL, player, private_features, public_features, returns
+from foglight.rules import MOST_FEATURES, TERMINAL, Game, player, private_features, public_features, returns
 from foglight.search.leaves import evaluate
 
 _WIDEST = 4096  # numbers in a layer
@@ -28,7 +28,7 @@ class Learned(NamedTuple):
     room: np.ndarray  # float32[6, _WIDEST]
 
 
-def learned(game: Any, path: Path | str) -> Learned:
+def learned(game: Game, path: Path | str) -> Learned:
     """From the file of a particle network that answers anywhere.
 
     A belief of one history has mass 1, so it does not matter whether the network multiplies by it.

@@ -14,6 +14,7 @@ from foglight.names import BadInput
 from foglight.rules import (
     CHANCE,
     TERMINAL,
+    Game,
     chance,
     copy_world,
     deal,
@@ -31,7 +32,7 @@ from foglight.rules import (
 
 
 @required
-def evaluate(leaf: Any, game: Any, world: Any, random: Any, out: Any) -> None:
+def evaluate(leaf: Any, game: Game, world: Any, random: Any, out: Any) -> None:
     """Write what each seat can expect in this world into `out`; the world may be changed."""
 
 
@@ -42,7 +43,7 @@ class Rollout(NamedTuple):
     odds: np.ndarray  # float64[max_legal]
 
 
-def rollout(game: Any) -> Rollout:
+def rollout(game: Game) -> Rollout:
     return Rollout(np.empty(max_legal(game), np.int64), np.empty(max_legal(game)))
 
 
@@ -83,7 +84,7 @@ class Minimax(NamedTuple):
     tally: np.ndarray  # int64[2]: nodes, and 1 if the horizon was met
 
 
-def minimax(game: Any, plies: int = 64, table: int = 1 << 18) -> Minimax:
+def minimax(game: Game, plies: int = 64, table: int = 1 << 18) -> Minimax:
     """`table` is how many positions are remembered, a power of 2."""
     if num_players(game) != 2:
         raise BadInput(f"minimax leaves are for two seats; {game} has {num_players(game)}")

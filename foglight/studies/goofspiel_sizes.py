@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from foglight.pictures import panels, save
+from foglight.rules import num_actions
 from foglight.solving.whole.tree import Tree, build_tree
 from foglight.studies._tables import Results, markdown
 
@@ -87,7 +88,7 @@ def public_states(tree: Tree, rounds: int) -> tuple[np.ndarray, list[np.ndarray]
     """
     public = np.zeros(1, np.int64)
     own = [np.zeros(1, np.int64), np.zeros(1, np.int64)]
-    cards = tree.game.cards
+    cards = int(num_actions(tree.game))
     for k in range(1, rounds + 1):
         first, last = tree.level_begins[2 * k : 2 * k + 2]
         middle = tree.parents[first:last]  # where seat 0 has bid and seat 1 has not

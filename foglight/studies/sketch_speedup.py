@@ -18,6 +18,7 @@ from foglight.bench.set_comparison import WAYS, Met, compare, first_turn, positi
 from foglight.blind_chess.leaves import Centipawns
 from foglight.games import load_game
 from foglight.pictures import panels, save
+from foglight.rules import Game
 from foglight.search.sets.leaves import Even
 from foglight.search.sets.search import SetSearch
 from foglight.studies._tables import Results, markdown
@@ -87,7 +88,7 @@ def _position(game: str, seed: int) -> Met:
     return positions(load_game(game), 1, seed, leaf=LEAVES[game], after=AFTER[game], most=MOST)[0]
 
 
-def _by_moves(game: Any, met: Met, depth: int, leaf: Any) -> dict[str, Any]:
+def _by_moves(game: Game, met: Met, depth: int, leaf: Any) -> dict[str, Any]:
     """Seconds until each root move was valued."""
     found: dict[str, list[float]] = {}
     for way, options in WAYS.items():

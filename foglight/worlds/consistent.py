@@ -13,11 +13,11 @@ import numpy as np
 from foglight.compile import kernel
 from foglight.games import load_game
 from foglight.names import BadInput
-from foglight.rules import begin, legal, max_legal, new_worlds, player
+from foglight.rules import Game, begin, legal, max_legal, new_worlds, player
 from foglight.worlds.expansion import Expansion
 
 
-def consistent_worlds(game: Any, observations: Sequence[int], viewer: int, limit: int = 1_000_000) -> Any:
+def consistent_worlds(game: str | Game, observations: Sequence[int], viewer: int, limit: int = 1_000_000) -> Any:
     """The distinct worlds in which `viewer` has observed exactly this, as rows, ascending; none if that cannot happen.
 
     Boxed worlds come as a list.
@@ -37,7 +37,7 @@ def consistent_worlds(game: Any, observations: Sequence[int], viewer: int, limit
     return layer.rows if boxed else np.unique(layer.rows, axis=0)
 
 
-def legal_actions(game: Any, observations: Sequence[int], seat: int) -> list[int]:
+def legal_actions(game: str | Game, observations: Sequence[int], seat: int) -> list[int]:
     """What `seat` may do when it is asked to move after these observations, which determine it."""
     game = load_game(game)
     out = np.empty(max_legal(game), np.int64)

@@ -26,6 +26,7 @@ from foglight.rules import (
     CHANCE,
     NOTHING,
     TERMINAL,
+    Game,
     chance,
     copy_world,
     legal,
@@ -61,7 +62,7 @@ class Explained(NamedTuple):
 class Expansion:
     """How layers follow each other, for one viewer of one game."""
 
-    game: Any
+    game: Game
     viewer: int
     policy: Any
     width: int  # how many words of a row tell worlds apart; 0 if worlds are boxed
@@ -259,7 +260,7 @@ class Transitions(NamedTuple):
     shown: np.ndarray  # int64[n]: what the viewer observes
 
 
-def transitions(game: Any, policy: Any, rows: np.ndarray, viewer: int, observation: int) -> Transitions:
+def transitions(game: Game, policy: Any, rows: np.ndarray, viewer: int, observation: int) -> Transitions:
     """The transitions from some worlds that show the viewer this observation; ANYTHING stands for all of them.
 
     With a policy, those that it rules out are left out. Boxed worlds come in an array of objects.

@@ -19,7 +19,7 @@ import numpy as np
 from foglight.games import load_game
 from foglight.names import BadInput, unknown
 from foglight.policies import weigh
-from foglight.rules import CHANCE, PUBLIC, formula, num_players
+from foglight.rules import CHANCE, PUBLIC, Game, formula, num_players
 from foglight.state import State, replay
 from foglight.worlds.deals.cards import (
     card_marginals,
@@ -53,7 +53,7 @@ class HistoryFilter:
 
     def __init__(
         self,
-        game: Any,
+        game: str | Game,
         observations: Sequence[int],
         viewer: int,
         policy: Any,
@@ -275,7 +275,7 @@ class DealRangeFilter:
 
 
 def history_filter(
-    game: Any,
+    game: Game,
     observations: Sequence[int],
     viewer: int = PUBLIC,
     policy: Any = None,

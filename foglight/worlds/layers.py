@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foglight.names import BadInput
-from foglight.rules import NOTHING, begin, key, new_worlds, player
+from foglight.rules import NOTHING, Game, begin, key, new_worlds, player
 from foglight.state import State, replay
 from foglight.worlds.expansion import as_array, transitions
 
@@ -46,7 +46,7 @@ class Layers:
     """The histories that give `viewer` exactly these observations."""
 
     def __init__(
-        self, game: Any, observations: Sequence[int], viewer: int, policy: Any, limit: int, mover: int | None = None
+        self, game: Game, observations: Sequence[int], viewer: int, policy: Any, limit: int, mover: int | None = None
     ) -> None:
         self.game, self.viewer, self.limit = game, viewer, limit
         self.observations = list(observations)

@@ -7,7 +7,7 @@ from typing import Any
 
 from foglight.names import BadInput
 from foglight.pictures import draw_places
-from foglight.rules import contents, places
+from foglight.rules import Game, contents, places
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Marginals:
         }
 
 
-def marginals(game: Any, worlds: Sequence[Any], weights: Sequence[float], exact: bool) -> Marginals:
+def marginals(game: Game, worlds: Sequence[Any], weights: Sequence[float], exact: bool) -> Marginals:
     """Add up what is at each place over weighted worlds."""
     names, columns = places(game)
     if not names:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from foglight.names import BadInput
-from foglight.rules import formula
+from foglight.rules import Game, formula
 from foglight.state import State, replay
 
 _SOLVER = "glucose4"
@@ -20,7 +20,7 @@ _SOLVER = "glucose4"
 class Sat:
     """The histories of a formula's satisfying assignments."""
 
-    def __init__(self, game: Any, observations: Sequence[int], viewer: int, policy: Any, limit: int) -> None:
+    def __init__(self, game: Game, observations: Sequence[int], viewer: int, policy: Any, limit: int) -> None:
         try:
             from pysat.solvers import Solver
         except ImportError:

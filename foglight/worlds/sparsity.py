@@ -18,7 +18,7 @@ import numpy as np
 
 from foglight.games import load_game
 from foglight.names import BadInput
-from foglight.rules import NOTHING, PUBLIC, begin, new_worlds, num_words
+from foglight.rules import NOTHING, PUBLIC, Game, begin, new_worlds, num_words
 from foglight.state import new_state
 from foglight.worlds.expansion import ANYTHING, transitions
 from foglight.worlds.filter import history_filter
@@ -53,7 +53,7 @@ class PublicStateSizes:
         return asdict(self)
 
 
-def public_state_sizes(game: Any, limit: int = 100_000, games: int = 10, seed: int = 0) -> PublicStateSizes:
+def public_state_sizes(game: str | Game, limit: int = 100_000, games: int = 10, seed: int = 0) -> PublicStateSizes:
     """How many histories the public states of a game have: all of them, or those of some random games.
 
     All are gone through if there are at most `limit` worlds at any depth; otherwise those that `games` random games
@@ -78,7 +78,7 @@ def public_state_sizes(game: Any, limit: int = 100_000, games: int = 10, seed: i
     return PublicStateSizes(str(game), exact, uncounted, sizes, *_growth(sizes))
 
 
-def _all_sizes(game: Any, limit: int) -> list[tuple[int, int]] | None:
+def _all_sizes(game: Game, limit: int) -> list[tuple[int, int]] | None:
     """Observations and histories of every public state; None if there are too many worlds."""
     rows = new_worlds(game, 1)
     if not isinstance(rows, np.ndarray):
@@ -104,7 +104,7 @@ def _all_sizes(game: Any, limit: int) -> list[tuple[int, int]] | None:
     return [(t, size) for (t, _), size in found.items()]
 
 
-def _met_sizes(game: Any, limit: int, games: int, seed: int) -> tuple[list[tuple[int, int]], int]:
+def _met_sizes(game: Game, limit: int, games: int, seed: int) -> tuple[list[tuple[int, int]], int]:
     """The same of the public states that random games go through, and how many of them could not be counted."""
     rng = random.Random(seed)
     met: dict[tuple[int, ...], int | None] = {}

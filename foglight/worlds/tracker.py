@@ -23,7 +23,7 @@ from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.policies import Uniform
 from foglight.randomness import fold, systematic, unit
-from foglight.rules import NOTHING, PUBLIC, begin, new_worlds, num_players, num_words
+from foglight.rules import NOTHING, PUBLIC, Game, begin, new_worlds, num_players, num_words
 from foglight.worlds.expansion import Expansion, Explained, chosen, thin
 from foglight.worlds.regeneration import BeliefLost, Layer, regenerate, starts
 
@@ -70,7 +70,7 @@ class Tracker:
 
     def __init__(
         self,
-        game: Any,
+        game: str | Game,
         seat: int,
         *,
         cap: int = 100_000,

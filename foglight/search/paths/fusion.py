@@ -17,6 +17,7 @@ from foglight.randomness import below, systematic
 from foglight.rules import (
     CHANCE,
     TERMINAL,
+    Game,
     copy_world,
     deal,
     key,
@@ -58,7 +59,7 @@ def open_choices(tree: Tree) -> list[frozenset[int]]:
     return best
 
 
-def strategy_fusion(game: Any, depth: int, memory: float = 1.0) -> int:
+def strategy_fusion(game: Game, depth: int, memory: float = 1.0) -> int:
     """SF of reasoning on information states for `depth` decisions and on open worlds after that, in a small game.
 
     What is best in the open may be a tie; then states only count where no choice suits all histories. `memory` is in
@@ -80,7 +81,7 @@ def strategy_fusion(game: Any, depth: int, memory: float = 1.0) -> int:
     return fused_states(choices)
 
 
-def count_fusion(game: Any, leaf: Any, held: Worlds, depth: int, worlds: int, random: np.ndarray) -> tuple[int, int]:
+def count_fusion(game: Game, leaf: Any, held: Worlds, depth: int, worlds: int, random: np.ndarray) -> tuple[int, int]:
     """SF one decision below `depth`, on sampled worlds: fused states, and states at which two worlds were met.
 
     Each action at each history met is evaluated a few times; its best is the highest mean.

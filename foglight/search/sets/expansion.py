@@ -9,7 +9,7 @@ known by 64-bit hashes.
 The world that refutes an action goes to the front of its set, since it will often refute the next action too.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy import uint64
@@ -20,6 +20,7 @@ from foglight.rules import (
     CHANCE,
     NOTHING,
     TERMINAL,
+    Game,
     copy_world,
     legal,
     max_legal,
@@ -72,7 +73,7 @@ class Stack(NamedTuple):
     tally: np.ndarray  # int64[10]
 
 
-def new_stack(game: Any, room: int) -> Stack:
+def new_stack(game: Game, room: int) -> Stack:
     """Room for so many worlds, a power of 2."""
     words, most = int(num_words(game)), int(max_legal(game))
     return Stack(
@@ -101,7 +102,7 @@ def new_stack(game: Any, room: int) -> Stack:
     )
 
 
-def grown(game: Any, stack: Stack) -> Stack:
+def grown(game: Game, stack: Stack) -> Stack:
     """The same with twice the room."""
     larger = new_stack(game, 2 * len(stack.rows))
     depth = 2 * len(stack.frames)
@@ -178,7 +179,7 @@ def expand(game, leaf, stack, seat, frame, most, action, alpha, ask):
                             return DONE, low
                     continue
                 tally[MADE] += 1
-                key = uint64(row_hash(after, words))
+                key = uint64(row_hash(after, words, True))
                 if mover == seat:
                     if base + arrived == room:
                         return GROW, low

@@ -64,7 +64,7 @@ def start(stack, rows, actions, turns, alpha):
     for i in range(n):
         for k in range(words):
             stack.rows[i, k] = rows[i, k]
-        stack.hashes[i] = row_hash(rows[i], words)
+        stack.hashes[i] = row_hash(rows[i], words, True)
     frame, bounds = stack.frames[0], stack.bounds[0]
     frame[BEGIN], frame[END], frame[BASE], frame[TURNS] = 0, n, n, turns
     frame[ACTIONS], frame[NEXT], frame[BEST_ACTION], frame[CLASS] = len(actions), 0, 0, 0

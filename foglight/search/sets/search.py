@@ -28,7 +28,7 @@ import numpy as np
 from foglight.compile import is_compiled, kernel
 from foglight.games import load_game
 from foglight.names import BadInput
-from foglight.rules import CHANCE, begin, legal, max_legal, num_players, num_words, player
+from foglight.rules import CHANCE, Game, begin, legal, max_legal, num_players, num_words, player
 from foglight.search.sets import bound_cache
 from foglight.search.sets.bound_cache import BoundCache
 from foglight.search.sets.expansion import (
@@ -123,7 +123,7 @@ class SetSearch:
 
     def __init__(
         self,
-        game: Any,
+        game: str | Game,
         seat: int,
         *,
         turns: int,
@@ -265,7 +265,7 @@ def _new_cache(mode: str, turns: int, options: dict[str, Any]) -> BoundCache:
     return bound_cache.bound_cache(0 if mode == "baseline" else turns, **options, exact=mode == "exact")
 
 
-def _suits(game: Any) -> None:
+def _suits(game: Game) -> None:
     if not isinstance(game, tuple) or not is_compiled(game):
         raise BadInput(f"set search is for games of foglight itself, not for {game}")
     if num_players(game) != 2:

@@ -27,6 +27,7 @@ from foglight.randomness import below, first_above, unit
 from foglight.rules import (
     CHANCE,
     TERMINAL,
+    Game,
     chance,
     copy_world,
     deal,
@@ -64,7 +65,7 @@ class Tally(NamedTuple):
     next: np.ndarray  # int64[3]: the action to be played out next, the world, evaluations so far
 
 
-def alike(game: Any, rows: Any, weights: np.ndarray) -> Alike:
+def alike(game: Game, rows: Any, weights: np.ndarray) -> Alike:
     """Sort worlds by what each seat knows; `weights` add up to 1."""
     seats, n = num_players(game), len(weights)
     keys = np.empty((seats, n), np.uint64)

@@ -28,6 +28,7 @@ from foglight.randomness import below, fold, systematic, unit
 from foglight.rules import (
     CHANCE,
     TERMINAL,
+    Game,
     copy_world,
     deal,
     key,
@@ -59,7 +60,7 @@ class Tree(NamedTuple):
 class Growth:
     """A tree that grows with the search, to at most `nodes` actions."""
 
-    def __init__(self, game: Any, seat: int, observers: int, exploration: float, nodes: int) -> None:
+    def __init__(self, game: Game, seat: int, observers: int, exploration: float, nodes: int) -> None:
         self.game, self.seat, self.observers, self.exploration, self.nodes = game, seat, observers, exploration, nodes
         self.tree = _new_tree(max(8, slots_for(min(_FIRST_ROOM, nodes))))
         self.used = np.zeros(1, np.int64)

@@ -29,7 +29,7 @@ Departures: nothing is kept from one decision to the next, because an agent has 
 the weights of earlier samples are not adjusted to the target, which is only for trees that are kept.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy import uint64
@@ -37,12 +37,13 @@ from numpy import uint64
 from foglight.compile import jitable, kernel
 from foglight.names import BadInput
 from foglight.policies import Uniform
-from foglight.randomness import fold, unit, weighted
+from foglight.randomness import fold, unit, weighted_possible
 from foglight.rules import (
     CHANCE,
     NOTHING,
     PUBLIC,
     TERMINAL,
+    Game,
     begin,
     chance,
     copy_world,
@@ -91,7 +92,9 @@ class Memory(NamedTuple):
 class Walks:
     """The walks of one decision; `nodes` bounds the actions remembered."""
 
-    def __init__(self, game: Any, seat: int, root: int, target: Target, explore: float, delta: float, nodes: int):
+    def __init__(
+        self, game: Game, seat: int, root: int, target: Target, explore: float, delta: float, nodes: int
+    ) -> None:
         self.game, self.seat, self.root, self.target = game, seat, np.uint64(root), target
         self.explore, self.delta, self.nodes = explore, delta, nodes
         self.memory = _new_memory(min(_FIRST_ROOM + _SPARE * max_legal(game), nodes))
@@ -119,7 +122,7 @@ class Walks:
         return sums / sums.sum() if sums.sum() > 0.0 else np.full(n, 1.0 / n)
 
 
-def aim(game: Any, seat: int, observations: list[int], public: bool, limit: int) -> Target:
+def aim(game: Game, seat: int, observations: list[int], public: bool, limit: int) -> Target:
     """The target of a seat that has observed this; hopes are worked out for up to `limit` worlds a layer."""
     target = Target(seat, seat, np.array(observations, np.int64), np.zeros(1, np.uint64), np.zeros(1))
     try:
@@ -242,14 +245,14 @@ def walk(game, target, seat, root, explore, delta, random, last, full, memory, u
                     total += biased[k]
                 for k in range(n):
                     biased[k] = biased[k] / total if total > 0.0 else plain[k]
-                choice = weighted(random, biased if targeted else plain, n)
+                choice = weighted_possible(random, biased if targeted else plain, n)
                 bias *= biased[choice] / plain[choice]
                 ahead = total > 0.0 and biased[choice] > 0.0
                 action = actions[choice]
             elif mover == CHANCE:
                 action = deal(game, room[now], random, actions, plain)
             else:
-                choice = weighted(random, plain, n)
+                choice = weighted_possible(random, plain, n)
                 action = actions[choice]
             if slot >= 0 and code == root:
                 seen[choice, 0] += 1

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from foglight.names import BadInput
-from foglight.rules import num_players
+from foglight.rules import Game, num_players
 from foglight.solving.whole.sequences import SequenceForm
 from foglight.solving.whole.tree import seat_keys
 from foglight.worlds.expansion import chosen
@@ -24,7 +24,7 @@ class Unnoticed(BadInput):
 class PublicState:
     """All histories of a public state at which a subgame may begin."""
 
-    game: Any
+    game: Game
     key: int
     rows: Any  # their worlds: uint64[n, W], or boxed
     chance: np.ndarray  # float64[n]
@@ -32,7 +32,7 @@ class PublicState:
     states: np.ndarray  # int64[n, seats]: which of them each history is in
 
 
-def public_state(game: Any, public_key: int, rows: Any, chance: np.ndarray) -> PublicState:
+def public_state(game: Game, public_key: int, rows: Any, chance: np.ndarray) -> PublicState:
     """The public state of these worlds."""
     keys, states = [], np.empty((len(rows), num_players(game)), np.int64)
     for seat in range(num_players(game)):

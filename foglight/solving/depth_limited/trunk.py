@@ -16,6 +16,7 @@ import numpy as np
 from foglight.compile import kernel
 from foglight.names import BadInput
 from foglight.policies import Tabular
+from foglight.rules import Game
 from foglight.solving.depth_limited.public import Leaf, PublicState, leaves
 from foglight.solving.depth_limited.subgame import Evaluator
 from foglight.solving.whole.behaviour import behaviour_of
@@ -40,7 +41,7 @@ class Trunk:
 
     def __init__(
         self,
-        game: Any,
+        game: Game,
         depth: int,
         root: PublicState | None = None,
         ranges: Ranges | None = None,

@@ -16,6 +16,7 @@ from foglight.rules import (
     CHANCE,
     NOTHING,
     PUBLIC,
+    Game,
     begin,
     chance,
     key,
@@ -55,7 +56,7 @@ class Particles:
         return weights
 
 
-def first_particles(game: Any) -> Particles:
+def first_particles(game: str | Game) -> Particles:
     """The start of a game."""
     game = load_game(game)
     rows = new_worlds(game, 1)
@@ -109,7 +110,7 @@ def part(particles: Particles, which: np.ndarray) -> Particles:
     return Particles(smaller, ranges)
 
 
-def regenerated(game: Any, seat: int, observations: list[int], most: int, seed: int) -> Particles:
+def regenerated(game: Game, seat: int, observations: list[int], most: int, seed: int) -> Particles:
     """Particles from what a seat has observed, when all that were held contradict it.
 
     Half of them are worlds that the seat holds possible, half are worlds that the public does; both are weighted as if
@@ -144,7 +145,7 @@ def regenerated(game: Any, seat: int, observations: list[int], most: int, seed: 
     return Particles(found, [np.ones(len(keys)) for keys in found.keys])
 
 
-def _tracker(game: Any, viewer: int, most: int, seed: int) -> Tracker:
+def _tracker(game: Game, viewer: int, most: int, seed: int) -> Tracker:
     return Tracker(game, viewer, cap=max(most, _TRACKED), policy=Uniform(), seed=seed)
 
 
@@ -156,7 +157,7 @@ def _drawn(weights: np.ndarray, most: int, random: np.random.Generator) -> np.nd
     return random.choice(len(weights), min(most, len(weights)), replace=False, p=odds / odds.sum())
 
 
-def _shown(game: Any, worlds: Worlds, observation: int, seat: int) -> int | None:
+def _shown(game: Game, worlds: Worlds, observation: int, seat: int) -> int | None:
     """What the public observes when a seat observes this; None if none of the worlds explains it."""
     actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
     after = new_worlds(game, 1)

@@ -10,6 +10,7 @@ from foglight.policies import weigh
 from foglight.rules import (
     CHANCE,
     TERMINAL,
+    Game,
     chance,
     legal,
     max_legal,
@@ -21,7 +22,7 @@ from foglight.rules import (
 )
 
 
-def expected_returns(game: Any, policy: Any, worlds: np.ndarray, depth: int = 64) -> np.ndarray:
+def expected_returns(game: Game, policy: Any, worlds: np.ndarray, depth: int = 64) -> np.ndarray:
     """Each seat's expected payoff from each world, float64[n, seats]; `depth` bounds the actions still to come."""
     out = np.zeros((len(worlds), num_players(game)))
     if not _expected_returns(game, policy, worlds, depth, out):

@@ -7,8 +7,6 @@ Play is ε-greedy, and so is the policy that comes out: every legal action keeps
 with a policy of full support needs [Solinas2023, Section 5.3].
 """
 
-from typing import Any
-
 import numpy as np
 from numpy import uint64
 
@@ -20,6 +18,7 @@ from foglight.randomness import below, generator, unit
 from foglight.rules import (
     CHANCE,
     TERMINAL,
+    Game,
     begin,
     deal,
     key,
@@ -35,7 +34,7 @@ from foglight.tables import find, slots_for
 
 
 def q_learning(
-    game: Any,
+    game: str | Game,
     episodes: int = 100_000,
     *,
     rate: float = 0.1,

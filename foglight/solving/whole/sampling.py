@@ -25,7 +25,7 @@ import numpy as np
 
 from foglight.compile import jitable, kernel
 from foglight.names import BadInput
-from foglight.randomness import below, generator, unit, weighted
+from foglight.randomness import below, generator, unit, weighted_possible
 from foglight.rules import CHANCE, TERMINAL
 from foglight.solving.whole.plans import normalised
 from foglight.solving.whole.sequences import SequenceForm
@@ -199,7 +199,7 @@ def _payoff(board, node, seat):
 @jitable
 def _draw(random, weights, begin, end):
     """An index from begin to end - 1, drawn in proportion to its weight."""
-    return begin + weighted(random, weights[begin:end], end - begin)
+    return begin + weighted_possible(random, weights[begin:end], end - begin)
 
 
 @jitable

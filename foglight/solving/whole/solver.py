@@ -9,6 +9,7 @@ from typing import Any
 from foglight.games import load_game
 from foglight.names import BadInput, unknown
 from foglight.policies import Tabular
+from foglight.rules import Game
 from foglight.solving.whole import regret, sampling
 from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.linear import equilibrium
@@ -25,18 +26,18 @@ _SAVE_EVERY = 10.0  # seconds between checkpoints
 Progress = Callable[[int, int, float], None]  # iterations done, wanted, exploitability
 
 
-def sequence_form(game: Any, memory: float = 4.0) -> SequenceForm:
+def sequence_form(game: str | Game, memory: float = 4.0) -> SequenceForm:
     """The whole game, ready to be solved; the last few are remembered."""
     return _sequence_form(load_game(game), memory)
 
 
 @functools.lru_cache(maxsize=4)
-def _sequence_form(game: Any, memory: float) -> SequenceForm:
+def _sequence_form(game: Game, memory: float) -> SequenceForm:
     return SequenceForm(build_tree(game, memory=memory))
 
 
 def solve(
-    game: Any,
+    game: Game,
     iterations: int = 1000,
     method: str = "cfr+",
     *,
@@ -149,7 +150,7 @@ def _policy(solver: Any, seed: int) -> Solved:
     )
 
 
-def game_value(game: Any, memory: float = 4.0) -> float:
+def game_value(game: Game, memory: float = 4.0) -> float:
     """What seat 0 gets when both seats of a zero-sum game play best; `memory` is in GiB.
 
     >>> round(18 * fl.game_value("kuhn_poker"), 6)
@@ -158,7 +159,7 @@ def game_value(game: Any, memory: float = 4.0) -> float:
     return equilibrium(sequence_form(game, memory))[0]
 
 
-def nash_conv(game: Any, policy: Any, memory: float = 4.0) -> float:
+def nash_conv(game: Game, policy: Any, memory: float = 4.0) -> float:
     """What all seats together would gain if each alone changed to a best response; `memory` is in GiB.
 
     >>> round(12 * fl.nash_conv("kuhn_poker", fl.Uniform()), 6)  # 11/12
@@ -168,7 +169,7 @@ def nash_conv(game: Any, policy: Any, memory: float = 4.0) -> float:
     return float(gaps(sequences, behaviour_of(sequences, policy)).sum())
 
 
-def exploitability(game: Any, policy: Any, memory: float = 4.0) -> float:
+def exploitability(game: Game, policy: Any, memory: float = 4.0) -> float:
     """`nash_conv` per seat: 0 for an equilibrium. `memory` is in GiB.
 
     >>> fl.exploitability("kuhn_poker", fl.solve("kuhn_poker", method="lp")) < 1e-9
@@ -177,7 +178,7 @@ def exploitability(game: Any, policy: Any, memory: float = 4.0) -> float:
     return nash_conv(game, policy, memory) / sequence_form(game, memory).tree.num_seats
 
 
-def best_response(game: Any, policy: Any, seat: int, memory: float = 4.0) -> tuple[float, Tabular]:
+def best_response(game: Game, policy: Any, seat: int, memory: float = 4.0) -> tuple[float, Tabular]:
     """What a seat gets by playing best against the others' policy, and a policy that does; `memory` is in GiB.
 
     >>> value, best = fl.best_response("kuhn_poker", fl.Uniform(), seat=0)
@@ -194,7 +195,7 @@ def best_response(game: Any, policy: Any, seat: int, memory: float = 4.0) -> tup
     return float(value[0]), Tabular(*table(sequences, behaviour))
 
 
-def policy_values(game: Any, policy: Any, memory: float = 4.0) -> list[float]:
+def policy_values(game: Game, policy: Any, memory: float = 4.0) -> list[float]:
     """What each seat gets when all play this policy; `memory` is in GiB.
 
     >>> fl.policy_values("kuhn_poker", lambda state: {0: 1.0, 1: 0.0})  # nobody ever bets

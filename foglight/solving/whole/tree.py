@@ -18,6 +18,7 @@ from foglight.rules import (
     CHANCE,
     PUBLIC,
     TERMINAL,
+    Game,
     begin,
     chance,
     copy_world,
@@ -46,7 +47,7 @@ class TooLarge(BadInput):
 class Tree:
     """The histories of a game, from its roots down to the end or to where it is cut."""
 
-    game: Any
+    game: Game
     depth: int | None  # at which it is cut
     level_begins: np.ndarray  # int64[levels + 1]: the nodes of each depth
     movers: np.ndarray  # int8[N]: the seat that moves, CHANCE or TERMINAL
@@ -124,7 +125,7 @@ def _numbered(keys: np.ndarray, where: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return numbers, distinct[order]
 
 
-def build_tree(game: Any, roots: Any = None, depth: int | None = None, memory: float = 4.0) -> Tree:
+def build_tree(game: str | Game, roots: Any = None, depth: int | None = None, memory: float = 4.0) -> Tree:
     """The tree below some worlds, or of the whole game; `memory` is in GiB."""
     game = load_game(game)
     if roots is None:
@@ -183,7 +184,7 @@ def build_tree(game: Any, roots: Any = None, depth: int | None = None, memory: f
     return tree
 
 
-def branch(game: Any, rows: Any, counts: np.ndarray, children: Any) -> tuple[np.ndarray, np.ndarray]:
+def branch(game: Game, rows: Any, counts: np.ndarray, children: Any) -> tuple[np.ndarray, np.ndarray]:
     """Fill `children` with the worlds after every action at every row that has any counted; the actions and odds."""
     actions, odds = np.empty(len(children), np.int32), np.empty(len(children))
     if len(children):
@@ -194,7 +195,7 @@ def branch(game: Any, rows: Any, counts: np.ndarray, children: Any) -> tuple[np.
 ADVICE = "give more memory, take a smaller game, cut it at a depth, or search instead of solving"
 
 
-def _check_size(game: Any, memory: float) -> None:
+def _check_size(game: Game, memory: float) -> None:
     """Refuse a hopeless game at once: random games guess the number of nodes, without bias [Knuth1975]."""
     start = new_worlds(game, 1)
     begin(game, start[0])
@@ -203,7 +204,7 @@ def _check_size(game: Any, memory: float) -> None:
         raise TooLarge(f"{game} is too large to hold: it has about 10^{np.log10(size):.0f} nodes; {ADVICE}")
 
 
-def guessed_size(game: Any, roots: Any) -> float:
+def guessed_size(game: Game, roots: Any) -> float:
     """About how many nodes there are below some worlds down to the end, from random games."""
     sizes = np.empty(_PROBES)
     _probe(game, roots, generator(0), sizes)
@@ -262,7 +263,7 @@ def _branch(game, rows, counts, children, actions, odds):
                 at += 1
 
 
-def seat_keys(game: Any, rows: Any, seat: int) -> np.ndarray:
+def seat_keys(game: Game, rows: Any, seat: int) -> np.ndarray:
     """The key of a seat's information state in each world, uint64[n]."""
     out = np.empty(len(rows), np.uint64)
     _write_keys(game, rows, seat, out)

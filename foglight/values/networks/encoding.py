@@ -11,13 +11,13 @@ import numpy as np
 
 from foglight.compile import has_rule, kernel
 from foglight.names import BadInput
-from foglight.rules import MOST_FEATURES, private_features, public_features
+from foglight.rules import MOST_FEATURES, Game, private_features, public_features
 from foglight.solving.depth_limited.public import PublicState
 from foglight.values.networks.layout import PADDING, Features, Layout
 from foglight.worlds.expansion import chosen
 
 
-def offers_features(game: Any) -> bool:
+def offers_features(game: Game) -> bool:
     """Whether a game says what matters of its worlds."""
     return has_rule("public_features", type(game)) and has_rule("private_features", type(game))
 
@@ -72,13 +72,13 @@ def _with_seat(features: np.ndarray, seat: int) -> np.ndarray:
     return np.concatenate([features, turns], axis=1)
 
 
-def offered_public(game: Any, rows: Any) -> np.ndarray:
+def offered_public(game: Game, rows: Any) -> np.ndarray:
     """What the rules say matters of what everybody knows, float32[n, F]."""
     out = np.zeros((len(rows), MOST_FEATURES), np.float32)
     return out[:, : _write_public(game, rows, out)]
 
 
-def offered_private(game: Any, rows: Any, seat: int) -> np.ndarray:
+def offered_private(game: Game, rows: Any, seat: int) -> np.ndarray:
     """What the rules say matters of what a seat knows, float32[n, G]."""
     out = np.zeros((len(rows), MOST_FEATURES), np.float32)
     return out[:, : _write_private(game, rows, seat, out)]

@@ -4,14 +4,14 @@ import json
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
+from foglight.rules import Game
 from foglight.values.networks.tensor_file import read_about
 
 _FOLDER = "trained"
 
 
-def shipped_network(game: Any) -> Path | None:
+def shipped_network(game: Game) -> Path | None:
     """The file of the network that comes with the library for this game, if there is one."""
     return _shipped().get(str(game))
 

@@ -2,31 +2,30 @@
 
 import math
 from random import Random
-from typing import Any
 
 import numpy as np
 
 from foglight.bits import get
 from foglight.cards import tricks
 from foglight.cards.tricks import all_cards, hand_words, hides_only_cards, is_trick_taking
-from foglight.rules import CHANCE, PUBLIC, contents, num_players, places
+from foglight.rules import CHANCE, PUBLIC, Game, contents, num_players, places
 from foglight.state import new_state
 from foglight.worlds.marginals import Marginals
 
 
-def are_deals_better(game: Any, most: int) -> bool:
+def are_deals_better(game: Game, most: int) -> bool:
     """Whether worlds of a game are best drawn from deals: it promises what they suppose, or has more than `most`."""
     return is_trick_taking(game) and bool(hides_only_cards(game) or worlds_in_layers(game) > most)
 
 
-def distinct_deals(game: Any, rows: np.ndarray) -> np.ndarray:
+def distinct_deals(game: Game, rows: np.ndarray) -> np.ndarray:
     """The deals of these worlds, uint64[n, W], each once: who holds, or has played, which card."""
     words = hand_words(game)
     held = slice(words.start, 2 * words.stop - words.start)  # hands, then what each seat has played
     return np.unique(rows[:, held], axis=0)
 
 
-def has_usual_places(game: Any) -> bool:
+def has_usual_places(game: Game) -> bool:
     """Whether a game's places and contents are those of all trick-taking games."""
     if not is_trick_taking(game):
         return False
@@ -34,7 +33,7 @@ def has_usual_places(game: Any) -> bool:
     return all(rule.rule.implementation(type(game)) is usual for rule, usual in rules)  # type: ignore[attr-defined]
 
 
-def card_marginals(game: Any, worlds: np.ndarray, weights: np.ndarray, exact: bool) -> Marginals:
+def card_marginals(game: Game, worlds: np.ndarray, weights: np.ndarray, exact: bool) -> Marginals:
     """Where each card is in weighted worlds of a trick-taking game, in which the same cards have been played."""
     hands = worlds[:, hand_words(game)]  # uint64[n, seats]
     sums = np.zeros((64, hands.shape[1] + 1))
@@ -46,7 +45,7 @@ def card_marginals(game: Any, worlds: np.ndarray, weights: np.ndarray, exact: bo
     return by_cards(game, sums, gone, len(worlds), exact)
 
 
-def worlds_in_layers(game: Any) -> float:
+def worlds_in_layers(game: Game) -> float:
     """A guess of how many worlds of a trick-taking game differ when all is dealt, from one random game."""
     state, random, log = new_state(game), Random(0), 0.0
     sizes = [0] * num_players(game)
@@ -64,7 +63,7 @@ def worlds_in_layers(game: Any) -> float:
     return math.exp(min(log, 700.0))
 
 
-def by_cards(game: Any, shares: np.ndarray, played: int, worlds: int, exact: bool) -> Marginals:
+def by_cards(game: Game, shares: np.ndarray, played: int, worlds: int, exact: bool) -> Marginals:
     """Where each card is, of a game that has the places and contents of all trick-taking games.
 
     `shares` says how likely each card is in the hand of each seat, or in none, float64[64, seats + 1].

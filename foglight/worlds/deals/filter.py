@@ -33,7 +33,7 @@ from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.policies import Biased, Uniform
 from foglight.randomness import generator
-from foglight.rules import PUBLIC, new_worlds, num_players, num_words, player
+from foglight.rules import PUBLIC, Game, new_worlds, num_players, num_words, player
 from foglight.state import State
 from foglight.worlds.deals.cards import by_cards, card_marginals, distinct_deals
 from foglight.worlds.deals.chains import Chain, settle
@@ -69,7 +69,7 @@ class DealFilter:
 
     def __init__(
         self,
-        game: Any,
+        game: str | Game,
         observations: Sequence[int],
         viewer: int,
         policy: Any = None,
@@ -505,7 +505,7 @@ class DealFilter:
         return list(histories), worlds
 
 
-def _state(game: Any, history: np.ndarray) -> State:
+def _state(game: Game, history: np.ndarray) -> State:
     state = State(game)
     for action in history.tolist():
         state.play(action)

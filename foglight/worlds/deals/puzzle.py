@@ -8,7 +8,6 @@ import itertools
 import math
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from foglight.cards.deck import suit_of
 from foglight.cards.tricks import pack
 from foglight.compile import jitable, kernel
 from foglight.names import BadInput
-from foglight.rules import begin, new_worlds, num_players
+from foglight.rules import Game, begin, new_worlds, num_players
 from foglight.worlds.deals.count import HIDDEN, DealCount
 from foglight.worlds.deals.replay import Layout, draw_patterns
 from foglight.worlds.deals.story import ASIDE, Story
@@ -30,7 +29,7 @@ class Puzzle:
     nobody has touched.
     """
 
-    def __init__(self, game: Any, story: Story, viewer: int, sure: dict[int, int] | None = None) -> None:
+    def __init__(self, game: Game, story: Story, viewer: int, sure: dict[int, int] | None = None) -> None:
         """`sure` says of some cards whose they are, beyond what the story says."""
         self.story, seats = story, num_players(game)
         self.seats = seats

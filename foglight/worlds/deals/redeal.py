@@ -11,7 +11,7 @@ worlds must come out the same, word for word.
 
 import itertools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy import int64, uint64
@@ -21,7 +21,7 @@ from foglight.cards import codes
 from foglight.cards.tricks import played, set_hand
 from foglight.compile import kernel
 from foglight.randomness import fold
-from foglight.rules import PUBLIC, num_players, num_words
+from foglight.rules import PUBLIC, Game, num_players, num_words
 from foglight.state import replay
 from foglight.worlds.deals.count import DealCount
 
@@ -43,7 +43,7 @@ class Redeal(NamedTuple):
 class DealWorlds:
     """The worlds at the end of a puzzle's histories, uniform and independent."""
 
-    def __init__(self, game: Any, redeal: Redeal, deals: DealCount) -> None:
+    def __init__(self, game: Game, redeal: Redeal, deals: DealCount) -> None:
         self._game, self._redeal, self._deals = game, redeal, deals
 
     def draw(self, n: int, random: np.ndarray) -> np.ndarray:
@@ -62,7 +62,9 @@ class DealWorlds:
         return worlds
 
 
-def deal_worlds(game: Any, viewer: int, history: np.ndarray, world: np.ndarray, puzzle: DealCount) -> DealWorlds | None:
+def deal_worlds(
+    game: Game, viewer: int, history: np.ndarray, world: np.ndarray, puzzle: DealCount
+) -> DealWorlds | None:
     """How to deal the last world of a history anew; None unless all seats see their hands at once, then see alike."""
     state = replay(game, history.tolist())
     hidden = [seat for seat in range(num_players(game)) if seat != viewer]

@@ -17,7 +17,6 @@ that promise pairs say nothing for certain: a larger hand may forbid c, or allow
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Any
 
 import numpy as np
 from numpy import uint64
@@ -48,6 +47,7 @@ from foglight.rules import (
     CHANCE,
     NOTHING,
     PUBLIC,
+    Game,
     begin,
     chance,
     copy_world,
@@ -96,7 +96,7 @@ class Story:
         return replace(self, actions=[*self.actions, action], chance=self.chance * odds)
 
 
-def read(game: Any, observations: Sequence[int], viewer: int, guess: int | None = None) -> list[Story]:
+def read(game: Game, observations: Sequence[int], viewer: int, guess: int | None = None) -> list[Story]:
     """The stories that lead to these observations: several where time passes unnoticed, none if there is none.
 
     With a `guess`, a seed, random cards stand for hidden ones, and choices that others see something of, or that are
@@ -131,7 +131,7 @@ def read(game: Any, observations: Sequence[int], viewer: int, guess: int | None 
 
 
 def _next_stories(
-    game: Any,
+    game: Game,
     world: np.ndarray,
     observations: Sequence[int],
     at: int,
@@ -198,7 +198,7 @@ def _next_stories(
                 return  # which card it is makes no difference to what is seen
 
 
-def _dealt_to(game: Any, world: np.ndarray, after: np.ndarray) -> int:
+def _dealt_to(game: Game, world: np.ndarray, after: np.ndarray) -> int:
     """Whose hand chance changes, or NONE."""
     changed = np.flatnonzero(after[hand_words(game)] != world[hand_words(game)])
     return int(changed[0]) if len(changed) else NONE
@@ -216,7 +216,7 @@ def _is_hidden(code: int, n: int, distinct: int) -> bool:
     return True
 
 
-def _lays(game: Any, world: np.ndarray, afters: np.ndarray, cards: list[int], seat: int) -> bool:
+def _lays(game: Game, world: np.ndarray, afters: np.ndarray, cards: list[int], seat: int) -> bool:
     """Whether what the mover chooses is a card that leaves its hand."""
     held, words = int(hand(game, world, seat)), hand_words(game)
     if not (afters[:, words] != world[words]).any():
@@ -227,7 +227,7 @@ def _lays(game: Any, world: np.ndarray, afters: np.ndarray, cards: list[int], se
     return True
 
 
-def _check_choice(game: Any, world: np.ndarray, story: Story, seat: int) -> None:
+def _check_choice(game: Game, world: np.ndarray, story: Story, seat: int) -> None:
     """Refuse a choice from cards other than those that the seat was dealt."""
     given = [card for card, (_, giver, _, _) in zip(story.passed_as, story.passed, strict=True) if giver == seat]
     dealt = [card for card, (_, to, _) in zip(story.dealt_as, story.dealt, strict=True) if to == seat]
@@ -235,7 +235,7 @@ def _check_choice(game: Any, world: np.ndarray, story: Story, seat: int) -> None
         raise Unfit("a seat passes on cards that were passed to it")
 
 
-def _where_they_went(game: Any, world: np.ndarray, story: Story) -> list[int]:
+def _where_they_went(game: Game, world: np.ndarray, story: Story) -> list[int]:
     """Where each card passed is now; and each hand must be what was dealt and passed."""
     seats = range(num_players(game))
     hands = [int(hand(game, world, seat)) for seat in seats]
@@ -250,7 +250,7 @@ def _where_they_went(game: Any, world: np.ndarray, story: Story) -> list[int]:
     return went
 
 
-def _read_play(game: Any, world: np.ndarray, observed: list[int], story: Story) -> Story | None:
+def _read_play(game: Game, world: np.ndarray, observed: list[int], story: Story) -> Story | None:
     """The story with what was played, or None if that is impossible."""
     if any(codes.kind_of(code) != codes.PLAYS for code in observed):
         return None
