@@ -61,11 +61,11 @@ def room_for(known, matrices_most, neighbours_most, slots, marks):
     return known._replace(
         sizes=np.zeros(2, np.int64),
         slots=np.zeros(slots, np.int64),
-        keys=np.zeros(matrices_most, np.int64),
+        keys=np.zeros(matrices_most, np.uint64),
         begins=np.zeros(matrices_most + 1, np.int64),
         shares=np.zeros(neighbours_most),
         neighbours=np.zeros((neighbours_most, known.neighbours.shape[1]), np.int8),
-        marks=np.zeros(marks, np.int64),
+        marks=np.zeros(marks, np.uint64),
         marked=np.zeros(neighbours_most, np.int64),
     )
 
@@ -85,27 +85,27 @@ def put(table, key):
 
 
 def test_the_hash_tables_use_every_slot_and_go_round_their_end(monkeypatch):
-    """Tables with one slot to spare beside plain ones; every so often all is forgotten."""
+    """Tables of as few slots as there may be beside plain ones; every so often all is forgotten."""
     rng, compared, rounds = random.Random(12), 0, Counter()
-    for case in cases(rng, 16, 6, 12, 400):
+    for case in cases(rng, 30, 6, 12, 400):
         known = matrices(case.puzzle, case.suits)
         every = sorted({matrix_of(case, known, deal) for deal in states_of(case.puzzle)})
         if len(every) < 4:
             continue
-        most = len(every) - 1
+        most, slots = len(every) - 1, 1 << len(every).bit_length()
         monkeypatch.setattr(ring_swap, "_MATRICES", most)
-        small = room_for(known, most, most * len(every), len(every), len(every) + 1)
-        table, numbers = [None] * len(every), {}
+        small = room_for(known, most, most * len(every), slots, slots)
+        table, numbers = [None] * slots, {}
         for matrix in [*rng.sample(every, len(every)), *rng.choices(every, k=len(every))]:
             if matrix not in numbers:
                 if len(numbers) == most:
-                    table, numbers = [None] * len(every), {}
+                    table, numbers = [None] * slots, {}
                 numbers[matrix] = len(numbers)
             number = ring_swap._neighbours(small, np.frombuffer(matrix, np.int8))
             assert number == numbers[matrix]
             slot, round_the_end = put(table, key_of(known, matrix))
             rounds["matrices"] += round_the_end
-            places = {key_of(known, m): 1 + i for m, i in numbers.items()}
+            places = {key_of(known, m): 1 << 32 | i for m, i in numbers.items()}
             assert small.slots.tolist() == [0 if key is None else places[key] for key in table]
             if number + 1 == len(numbers):  # listed last, unless it was known before
                 marks = [None] * len(small.marks)
