@@ -325,7 +325,7 @@ def test_marginals_of_a_whole_pack_are_exact_and_fast(name):
 )
 def test_the_truth_is_never_excluded(name):
     rng, compared = random.Random(11), 0
-    for _ in range(12):
+    for _ in range(6):
         for state in rng.sample(list(random_game(name, rng))[1:], 6):
             viewer = rng.randrange(-1, state.num_players)
             deals = DealFilter(name, state.observations(viewer), viewer)
@@ -344,7 +344,7 @@ def test_the_truth_is_never_excluded(name):
 
             assert any(allows(puzzle) for puzzle in deals._puzzles), (name, state.history(), viewer)
             compared += 1
-    assert compared == 72
+    assert compared == 36
 
 
 def test_a_large_game_without_promises_is_sampled_and_says_so():

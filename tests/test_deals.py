@@ -198,7 +198,7 @@ def test_importance_weights_give_the_exact_mean():
 @pytest.mark.parametrize("name", BIG)
 def test_samples_replay_and_show_the_same(name):
     rng = random.Random(name)
-    for _ in range(6):
+    for _ in range(3):
         for state in rng.sample(list(random_game(name, rng))[1:], 4):
             for viewer in (fl.PUBLIC, rng.randrange(state.num_players)):
                 seen = state.observations(viewer)

@@ -157,7 +157,7 @@ def test_other_histories_that_look_the_same_to_who_decides_are_the_same_to_it(na
 
 @every_game
 def test_actions_are_read_as_they_are_written(name):
-    for state in some_games(name, n=5):
+    for state in some_games(name, n=5, most=100):
         written = [state.action_text(action) for action in state.actions()]
         assert len(set(written)) == len(written)
         assert [state.parse_action(f"  {text.upper()} ") for text in written] == state.actions()
@@ -202,13 +202,13 @@ def test_a_clone_goes_its_own_way(name):
 
 @every_game
 def test_playouts_reach_the_same_returns_as_play(name):
-    # means over 4 000 compiled and 400 plain random games; each difference is normal within 6 standard errors,
+    # means over 4 000 compiled and 200 plain random games; each difference is normal within 6 standard errors,
     # a false alarm once in 5e8
     size = 50 if fl.compile.INTERPRET_ALL else 4000
     means, steps = fl.random_playouts(name, size, seed=5)
     assert steps >= size
     ends, rng = [], random.Random(3)
-    for _ in range(size // 10):
+    for _ in range(size // 20):
         state = fl.new_state(name)
         while state.player != fl.TERMINAL:
             outcomes = state.chance()

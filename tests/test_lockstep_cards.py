@@ -14,6 +14,8 @@ from lockstep import Shown, check_lockstep, information, observation
 
 import foglight as fl
 
+large_packs = pytest.mark.parametrize("games", [150, pytest.param(500, marks=pytest.mark.long)])
+
 
 def theirs_oh_hell(players=3, suits=4, ranks=13, tricks=-1, off_bid_penalty=False, points_per_trick=1):
     return (
@@ -39,10 +41,11 @@ def theirs_oh_hell(players=3, suits=4, ranks=13, tricks=-1, off_bid_penalty=Fals
         ("oh_hell(suits=2,ranks=5,points_per_trick=2)", theirs_oh_hell(3, 2, 5, points_per_trick=2)),
     ],
 )
-def test_oh_hell_is_openspiels(ours_name, theirs_name):
+@large_packs
+def test_oh_hell_is_openspiels(ours_name, theirs_name, games):
     # only tiny packs let a seat see the same twice in random games; for the others there are exchanged cards below
     tiny = ours_name in ("oh_hell(players=3,suits=2,ranks=4,tricks=2)", "oh_hell(players=3,suits=1,ranks=7)")
-    check_lockstep(ours_name, theirs_name, at_chance=False, again=300 if tiny else 0)
+    check_lockstep(ours_name, theirs_name, 500 if tiny else games, at_chance=False, again=300 if tiny else 0)
 
 
 def after_deal(text):
@@ -50,13 +53,15 @@ def after_deal(text):
     return lambda state, seat: "" if state.is_chance_node() else text(state, seat)
 
 
-def test_hearts_is_openspiels():
+@large_packs
+def test_hearts_is_openspiels(games):
     # hearts shows its cards one by one, here and, for those who watch the string change, there
-    check_lockstep("hearts", "hearts", chain=True)
+    check_lockstep("hearts", "hearts", games, chain=True)
 
 
-def test_spades_is_openspiels():
-    check_lockstep("spades", "spades", chain=True, text=after_deal(observation), at_chance=False, again=0)
+@large_packs
+def test_spades_is_openspiels(games):
+    check_lockstep("spades", "spades", games, chain=True, text=after_deal(observation), at_chance=False, again=0)
 
 
 @pytest.mark.parametrize(

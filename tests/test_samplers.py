@@ -78,16 +78,15 @@ def test_layers_draw_histories_by_their_weight(game, policy):
         pytest.importorskip("pyspiel")
     rng, n = random.Random(game), 2500
     low = 2 if game in ("kuhn_poker", "unseen_rps", "three_sat(variables=4,clauses=2)") else 4
-    for _ in range(2):
-        f = hidden(game, policy, rng, low)
-        assert fits(Counter(tuple(state.history()) for state in f.sample(n, seed=3)), listed(f), n)
+    f = hidden(game, policy, rng, low)
+    assert fits(Counter(tuple(state.history()) for state in f.sample(n, seed=3)), listed(f), n)
 
 
 @pytest.mark.parametrize("viewer", [fl.PUBLIC, 0])
 @pytest.mark.parametrize("void", [False, True])
 @pytest.mark.parametrize("sampler", ["exact", "importance", "RingSwap", "drawn rings"])
 def test_deals_are_drawn_as_the_layers_list_them(sampler, void, viewer):
-    state, n = position(TINY, 3, void, seed=4), 12_000
+    state, n = position(TINY, 3, void, seed=4), 4000 if sampler == "importance" else 12_000
     policy = None if sampler == "exact" else Biased(0.6, 2)
     f = DealFilter(TINY, state.observations(viewer), viewer, policy)
     by_layers = fl.history_filter(TINY, state.observations(viewer), viewer, policy, method="layers")
