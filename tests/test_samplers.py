@@ -133,9 +133,9 @@ def test_three_suits_among_three_and_four_seats_are_drawn_by_weight(sampler):
     """Suit lengths of all hands beside all histories, listed and weighed; three tests of 1e-6 for each sampler.
 
     Three suits and four rows are what it takes to see a ring that is found in one direction only: with RingSwap as it
-    was before, each of these tests failed, the largest p-value being 1e-61.
+    was before, each of these tests failed; twice the draws had no p-value above 1e-61.
     """
-    compared, n = 0, 2_000 if sampler == "auto" else 20_000
+    compared, n = 0, 1_000 if sampler == "auto" else 10_000
     for game, plays, seats, seed in ((SMALL, 3, 3, 0), (SMALL, 3, 3, 1), (FOUR_SEATS, 1, 4, 1)):
         f, weights = weights_of_suit_lengths(game, plays, seats, seed)
         if sampler == "auto":
