@@ -37,8 +37,8 @@ def information(boards: np.ndarray, weights: np.ndarray) -> np.ndarray:
 def chances(boards: np.ndarray, requests: np.ndarray, judgements: np.ndarray | None = None) -> np.ndarray:
     """The value of each request on each board, float64[boards, requests]; the request NONE is passing.
 
-    `judgements` may hold centipawns of moves and, in the last column, of passing, float64[boards, NUM_MOVES + 1]; nan where
-    no value is given.
+    `judgements` may hold centipawns of moves and, in the last column, of passing: float64[boards, NUM_MOVES + 1], nan
+    where no value is given.
     """
     if judgements is None:
         judgements = np.full((len(boards), NUM_MOVES + 1), np.nan)
@@ -46,7 +46,7 @@ def chances(boards: np.ndarray, requests: np.ndarray, judgements: np.ndarray | N
 
 
 def unjudged(boards: np.ndarray, requests: np.ndarray, judgements: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The outcomes of requests that have no value yet: indices into `judgements`, int64[n, 2], and the boards after them.
+    """The outcomes of requests without a value yet: indices into `judgements`, int64[n, 2], and the boards after them.
 
     Boards on which a king can be captured, before or after the move, are left out.
     """
