@@ -302,18 +302,18 @@ def _squares(places: Any) -> list[int]:
     return [square for square in range(64) if int(places) >> square & 1]
 
 
-def _settle_king(board: np.ndarray, colour: int, known: int) -> None:
+def _settle_king(board: np.ndarray, colour: int, known_squares: int) -> None:
     """Leave a side one king, on a known square if possible.
 
     If it has none, put one on the free unknown square closest to its home square.
     """
     kings = _squares(of_kind(board, KING) & pieces_of(board, colour))
-    kings.sort(key=lambda square: not known >> square & 1)
+    kings.sort(key=lambda square: not known_squares >> square & 1)
     for square in kings[1:]:
         _put(board, square, EMPTY, colour)
     if not kings:
         home = 4 if colour == WHITE else 60
-        free = [square for square in range(64) if not known >> square & 1 and kind_at(board, square) == EMPTY]
+        free = [square for square in range(64) if not known_squares >> square & 1 and kind_at(board, square) == EMPTY]
         _put(board, min(free, key=lambda square: _distance(square, home)), KING, colour)
 
 
@@ -345,14 +345,14 @@ def _force_capture(board: np.ndarray, taken: int) -> None:
 def _force_move(board: np.ndarray, taken_move: int, taken: int) -> None:
     """Let the side to move have made this move and have captured there; nothing was in its way."""
     colour = get(board, TURN)
-    known = 0
+    known_squares = 0
     if taken_move != NONE:
         start, end, _ = (int(part) ^ (0 if colour == WHITE else 56) for part in meaning_seen(taken_move))
-        known = int(blind.BETWEEN[64 * start + end]) | 1 << end
-        for square in _squares(known):
+        known_squares = int(blind.BETWEEN[64 * start + end]) | 1 << end
+        for square in _squares(known_squares):
             if square != taken:
                 _put(board, square, EMPTY, colour)
         if taken != NONE and kind_at(board, taken) in (EMPTY, KING):
             _put(board, taken, PAWN, 1 - colour)
     blind.play_outcome(board, taken_move)
-    _settle_king(board, 1 - colour, known)
+    _settle_king(board, 1 - colour, known_squares)

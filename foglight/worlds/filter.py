@@ -77,7 +77,7 @@ class HistoryFilter:
             self._worker = self._deals_or_layers()
         else:
             self._worker = self._made(self._chosen() if method == "auto" else method)
-        self.method = next(name for name, made in _WORKERS.items() if isinstance(self._worker, made))
+        self.method = next(name for name, worker in _WORKERS.items() if isinstance(self._worker, worker))
 
     def _made(self, method: str) -> Any:
         arguments = (self.game, self.observations, self.viewer, self._policy)

@@ -91,53 +91,53 @@ def _settle(paths, seat, least, root_sums, root_weights, visits, states, settled
     edges = np.empty(n, np.uint64)
     table, mark = np.zeros(slots_for(n), np.int64), 0
     for level in range(depth - 1, 0, -1):
-        mark, found = mark + 1, 0
+        mark, num_keys = mark + 1, 0
         for i in range(n):
             states_of[i] = -1
             if level < paths.lengths[i]:
-                k = numbered(table, mark, codes, paths.keys[i, level], found)
-                if k == found:
+                k = numbered(table, mark, codes, paths.keys[i, level], num_keys)
+                if k == num_keys:
                     sizes[k], movers[k], counts[k] = paths.sizes[i, level], paths.movers[i, level], 0
-                    found += 1
+                    num_keys += 1
                 states_of[i] = k
                 counts[k] += 1
         begins[0] = 0
-        for k in range(found):
+        for k in range(num_keys):
             begins[k + 1] = begins[k] + sizes[k]
-        sums, taken = np.zeros((begins[found], seats)), np.zeros(begins[found])
+        sums, taken = np.zeros((begins[num_keys], seats)), np.zeros(begins[num_keys])
         for i in range(n):
             if states_of[i] >= 0:
                 at = begins[states_of[i]] + paths.choices[i, level]
                 taken[at] += weights[i]
                 for s in range(seats):
                     sums[at, s] += weights[i] * values[i, s]
-        for k in range(found):
+        for k in range(num_keys):
             chosen[k] = -1
             if counts[k] >= least * sizes[k]:
                 chosen[k] = _choose(sums, taken, begins[k], sizes[k], movers[k])
                 settled[level] += chosen[k] >= 0
-        states[level] = found
-        total[level] = begins[found]
-        mark, found = mark + 1, 0
+        states[level] = num_keys
+        total[level] = begins[num_keys]
+        mark, num_keys = mark + 1, 0
         for i in range(n):
             if states_of[i] >= 0:
-                h = numbered(table, mark, names, paths.histories[i, level], found)
-                if h == found:
+                h = numbered(table, mark, names, paths.histories[i, level], num_keys)
+                if h == num_keys:
                     followed[h], tried[h], kept[h], own[h, :] = 0, 0, 0.0, 0.0
-                    found += 1
+                    num_keys += 1
                 histories_of[i] = h
                 if paths.choices[i, level] == chosen[states_of[i]]:
                     followed[h] += 1
                     kept[h] += weights[i]
                     for s in range(seats):
                         own[h, s] += weights[i] * values[i, s]
-        mark, found = mark + 1, 0
+        mark, num_keys = mark + 1, 0
         for i in range(n):
             if states_of[i] >= 0:
                 edge = uint64(fold(paths.histories[i, level], paths.choices[i, level]))
-                if numbered(table, mark, edges, edge, found) == found:
+                if numbered(table, mark, edges, edge, num_keys) == num_keys:
                     tried[histories_of[i]] += 1
-                    found += 1
+                    num_keys += 1
         for i in range(n):
             if states_of[i] >= 0 and chosen[states_of[i]] >= 0:
                 k, h = states_of[i], histories_of[i]

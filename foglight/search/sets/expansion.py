@@ -240,22 +240,22 @@ def swap(stack, one, other):
 
 
 @jitable
-def gather(stack, begin, held, places, n):
-    """Bring the worlds at n indices of a set to its front, behind the `held` worlds there; returns their new number.
+def gather(stack, begin, front, places, n):
+    """Bring the worlds at n indices of a set to its front, behind the `front` worlds there; returns their new number.
 
     A part has at most MOST_PARTS worlds: beyond that, each further world replaces the last one.
     """
     for i in range(n):
         at = places[i]
-        if at < min(held, MOST_PARTS):
+        if at < min(front, MOST_PARTS):
             continue
-        goal = min(held, MOST_PARTS - 1)
+        goal = min(front, MOST_PARTS - 1)
         swap(stack, begin + goal, begin + at)
         for j in range(i + 1, n):
             if places[j] == goal:
                 places[j] = at
-        held += 1
-    return held
+        front += 1
+    return front
 
 
 @jitable
@@ -288,7 +288,7 @@ def _group(stack, frame, n, at_once):
     """
     base, begin, tally, which = frame[BASE], frame[CLASS], stack.tally, stack.layer_origins[0]
     table, mask = stack.tables[1], uint64(stack.tables.shape[1] - 1)
-    found = 0
+    num_classes = 0
     tally[STAMP] += 1
     for i in range(n):
         code = stack.codes[base + i]
@@ -301,21 +301,22 @@ def _group(stack, frame, n, at_once):
                 break
             slot = (slot + uint64(1)) & mask
         if number == -1:
-            if begin + found == len(stack.classes):
+            if begin + num_classes == len(stack.classes):
                 return False
-            number = found
-            table[slot] = tally[STAMP] << 32 | found
-            stack.classes[begin + found, _FIRST], stack.classes[begin + found, _LAST] = i, 0  # for now: a count
-            stack.classes[begin + found, _TURNS_LEFT] = frame[TURNS] if i < at_once else frame[TURNS] - 2
-            found += 1
+            number = num_classes
+            table[slot] = tally[STAMP] << 32 | num_classes
+            # for now, _FIRST is the first world and _LAST the number of worlds
+            stack.classes[begin + num_classes, _FIRST], stack.classes[begin + num_classes, _LAST] = i, 0
+            stack.classes[begin + num_classes, _TURNS_LEFT] = frame[TURNS] if i < at_once else frame[TURNS] - 2
+            num_classes += 1
         which[i] = number
         stack.classes[begin + number, _LAST] += 1
-    tally[FOUND] = found
-    if found == 1:
+    tally[FOUND] = num_classes
+    if num_classes == 1:
         stack.classes[begin, _FIRST], stack.classes[begin, _LAST] = base, base + n
         return True
     at = 0
-    for number in range(begin, begin + found):
+    for number in range(begin, begin + num_classes):
         size = stack.classes[number, _LAST]
         stack.classes[number, _FIRST] = stack.classes[number, _LAST] = base + at
         at += size

@@ -106,8 +106,8 @@ def advance(game, leaf, stack, cache, seat, cached, ask, check, spell):
             tally[NODES] += 1
             frame[PART] = 0
             if cached:
-                found, value = _known(stack, cache, level, bounds[ALPHA], bounds[BETA])
-                if found:
+                settled, value = _known(stack, cache, level, bounds[ALPHA], bounds[BETA])
+                if settled:
                     phase = _RETURN
                     if check:
                         bounds[BEST] = value
@@ -152,9 +152,9 @@ def advance(game, leaf, stack, cache, seat, cached, ask, check, spell):
                 if probing and tally[ASKED] == 0 and bounds[LOW] > alpha:
                     for i in range(tally[FOUND]):
                         _descend(stack, level, frame[CLASS] + i, frame[CLASS], alpha, np.inf)
-                        found, value = _known(stack, cache, level + 1, alpha, np.inf)
-                        hit = found and value <= alpha
-                        if found and not hit:
+                        settled, value = _known(stack, cache, level + 1, alpha, np.inf)
+                        hit = settled and value <= alpha
+                        if settled and not hit:
                             cache.tally[FOUND_SAME] -= 1  # its value is known, but does not refute the action
                         if hit:
                             frame[AT] = frame[CLASS] + i
@@ -214,14 +214,14 @@ def _known(stack, cache, level, alpha, beta):
     frame[IDENTITY] = int64(identity)
     stack.tally[STAMP] += 1
     table, mark = stack.tables[1], stack.tally[STAMP]
-    found, value, slot = look(
+    result, value, slot = look(
         cache, table, mark, frame[TURNS], stack.hashes, frame[BEGIN], frame[END], identity, alpha, beta
     )
     size = cache.sizes[slot]
-    frame[PART] = 0 if found == NONE else MOST_PARTS + 1
-    if found == SAME:
+    frame[PART] = 0 if result == NONE else MOST_PARTS + 1
+    if result == SAME:
         frame[PART] = size
-    elif found == UPPER and size <= min(MOST_PARTS, len(cache.fresh)):
+    elif result == UPPER and size <= min(MOST_PARTS, len(cache.fresh)):
         n, places = 0, stack.chosen[level]
         for i in range(size):
             at = find(stack.hashes, frame[BEGIN], cache.signatures[slot, i], table, mark)
@@ -229,7 +229,7 @@ def _known(stack, cache, level, alpha, beta):
                 places[n] = at
                 n += 1
         frame[PART] = gather(stack, frame[BEGIN], 0, places, n)
-    return found != NONE, value
+    return result != NONE, value
 
 
 @jitable
@@ -270,6 +270,6 @@ def _bring_forward(stack, level, parts):
     elif frame[CHOSEN] == UNKNOWN:
         frame[PART] = max(frame[PART], MOST_PARTS + 1)
     else:
-        held = frame[PART]
-        frame[PART] = gather(stack, begin, held, places, frame[CHOSEN])
-        swap(stack, begin, begin + (first if first < min(held, MOST_PARTS) else min(held, MOST_PARTS - 1)))
+        front = frame[PART]
+        frame[PART] = gather(stack, begin, front, places, frame[CHOSEN])
+        swap(stack, begin, begin + (first if first < min(front, MOST_PARTS) else min(front, MOST_PARTS - 1)))

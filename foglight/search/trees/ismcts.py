@@ -133,17 +133,17 @@ def simulate(game, leaf, rows, weights, seat, observers, exploration, random, n,
         now, depth, unnoticed = 0, 0, 0
         copy_world(game, room[now], rows[order[i]])
         mover, inside = player(game, room[now]), True
-        known = uint64(key(game, room[now], seat))
+        own_key = uint64(key(game, room[now], seat))
         while inside and mover != TERMINAL and depth < _DEEPEST:
             if mover == CHANCE:
                 action = deal(game, room[now], random, actions, odds)
             else:
                 m = legal(game, room[now], actions)
-                node = known
+                node = own_key
                 if observers == MULTI and mover != seat:
                     node = uint64(key(game, room[now], mover))
                 elif mover != seat:
-                    node = uint64(fold(fold(known, mover), unnoticed))
+                    node = uint64(fold(fold(own_key, mover), unnoticed))
                 spread = exploration
                 if ranges[mover, 1] > ranges[mover, 0]:
                     spread *= 0.5 * (ranges[mover, 1] - ranges[mover, 0])
@@ -160,9 +160,9 @@ def simulate(game, leaf, rows, weights, seat, observers, exploration, random, n,
             transition(game, room[now], action, room[1 - now])
             now = 1 - now
             mover = player(game, room[now])
-            noticed = uint64(key(game, room[now], seat))
-            unnoticed = unnoticed + 1 if noticed == known else 0
-            known = noticed
+            new_key = uint64(key(game, room[now], seat))
+            unnoticed = unnoticed + 1 if new_key == own_key else 0
+            own_key = new_key
         evaluate(leaf, game, room[now], random, payoffs)
         for s in range(seats):
             ranges[s, 0], ranges[s, 1] = min(ranges[s, 0], payoffs[s]), max(ranges[s, 1], payoffs[s])

@@ -240,8 +240,8 @@ class DealFilter:
             if len(set(sizes)) == len(sizes):  # hands of different sizes are different hands
                 return sum(lies.values())
         self._within_limit("told apart")
-        seen = [distinct_deals(self.game, worlds[weights > 0.0]) for _, weights, worlds in self._listed(1 << 14)]
-        return len(np.unique(np.concatenate(seen), axis=0)) if seen else 0
+        parts = [distinct_deals(self.game, worlds[weights > 0.0]) for _, weights, worlds in self._listed(1 << 14)]
+        return len(np.unique(np.concatenate(parts), axis=0)) if parts else 0
 
     def enumerate(self) -> Iterator[tuple[State, float]]:
         """Every such history with its weight."""

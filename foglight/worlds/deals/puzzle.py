@@ -150,9 +150,9 @@ class Puzzle:
     @property
     def lie(self) -> tuple:
         """What determines the possible hands: their sizes, the known cards, and the possible owners of the others."""
-        known = tuple(sorted(self.known.items()))
-        sizes = [need + sum(at == seat for _, at in known) for seat, need in enumerate(self.hands.needs[:-1])]
-        return tuple(sizes), known, tuple(self.hands.cards), tuple(self.hands.owners)
+        known_cards = tuple(sorted(self.known.items()))
+        sizes = [need + sum(at == seat for _, at in known_cards) for seat, need in enumerate(self.hands.needs[:-1])]
+        return tuple(sizes), known_cards, tuple(self.hands.cards), tuple(self.hands.owners)
 
     @property
     def total(self) -> int:

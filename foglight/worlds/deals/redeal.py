@@ -73,15 +73,15 @@ def deal_worlds(
     hidden = [seat for seat in range(num_players(game)) if seat != viewer]
     keys, tails = [], []
     for seat in hidden:
-        observed = state.observations(seat)
-        looks = [t for t, code in enumerate(observed) if codes.is_hand(code)]
+        observations = state.observations(seat)
+        looks = [t for t, code in enumerate(observations) if codes.is_hand(code)]
         if len(looks) != 1:
             return None
         key = 0
-        for code in observed[: looks[0]]:
+        for code in observations[: looks[0]]:
             key = int(fold(key, code))
         keys.append(key)
-        tails.append(observed[looks[0] + 1 :])
+        tails.append(observations[looks[0] + 1 :])
     sure, needs, free = [0] * len(puzzle.needs), list(puzzle.needs), []
     for card, rows in zip(puzzle.cards, puzzle.owners, strict=True):
         if rows.bit_count() > 1:

@@ -112,111 +112,111 @@ def matrices(deals: DealCount, suits: Sequence[int]) -> Matrices:
 
 
 @jitable
-def _key(known, matrix):
+def _key(memory, matrix):
     """The key of a matrix, which identifies it."""
     key = 1  # at most 64 cards of signs below 2^57: no overflow
     for i in range(len(matrix)):
-        key += int64(matrix[i]) * known.signs[i]
+        key += int64(matrix[i]) * memory.signs[i]
     return key
 
 
 @jitable
-def _neighbours(known, matrix):
+def _neighbours(memory, matrix):
     """The number under which a matrix and its neighbours are remembered; HIDDEN if there are too many to list."""
-    key = _key(known, matrix)
-    number = number_of(known.slots, 1, known.keys, uint64(key))
+    key = _key(memory, matrix)
+    number = number_of(memory.slots, 1, memory.keys, uint64(key))
     if number >= 0:
         return number
-    listed = known.sizes[_MATRIX_COUNT] < _MATRICES and _list_rings(known, matrix, key)
+    listed = memory.sizes[_MATRIX_COUNT] < _MATRICES and _list_rings(memory, matrix, key)
     if not listed:  # forget everything and try once more
-        known.slots[:] = 0
-        known.sizes[:] = 0
-        if not _list_rings(known, matrix, key):
+        memory.slots[:] = 0
+        memory.sizes[:] = 0
+        if not _list_rings(memory, matrix, key):
             return HIDDEN
-    number = numbered(known.slots, 1, known.keys, uint64(key), known.sizes[_MATRIX_COUNT])
-    known.sizes[_MATRIX_COUNT] += 1
-    known.begins[number + 1] = known.sizes[_NEIGHBOUR_COUNT]
+    number = numbered(memory.slots, 1, memory.keys, uint64(key), memory.sizes[_MATRIX_COUNT])
+    memory.sizes[_MATRIX_COUNT] += 1
+    memory.begins[number + 1] = memory.sizes[_NEIGHBOUR_COUNT]
     return number
 
 
 @jitable
-def _list_rings(known, matrix, key):
+def _list_rings(memory, matrix, key):
     """Append the matrix and all matrices that one ring leads to; False if they do not fit."""
-    rows, columns = known.allowed.shape
-    begin, work = known.sizes[_NEIGHBOUR_COUNT], known.work
+    rows, columns = memory.allowed.shape
+    begin, work = memory.sizes[_NEIGHBOUR_COUNT], memory.work
     copy(work, matrix)
-    fits = _note(known, begin, key)
+    fits = _note(memory, begin, key)
     for start in range(rows):
         for swap in range(columns * columns):
             gained, lost = swap // columns, swap % columns
-            if gained == lost or not _can_swap(known, matrix, start, lost, gained):
+            if gained == lost or not _can_swap(memory, matrix, start, lost, gained):
                 continue
-            key += _swap(known, start, lost, gained)
+            key += _swap(memory, start, lost, gained)
             # a ring has no first row, so take the lowest; search the others depth first, also past rings that close
             depth = 0
-            known.ring[_CHOICE, 0], known.ring[_EXCESS, 0] = (start + 1) * columns, gained
+            memory.ring[_CHOICE, 0], memory.ring[_EXCESS, 0] = (start + 1) * columns, gained
             while depth >= 0 and fits:
-                choice, excess = known.ring[_CHOICE, depth], known.ring[_EXCESS, depth]
+                choice, excess = memory.ring[_CHOICE, depth], memory.ring[_EXCESS, depth]
                 row, column = choice // columns, choice % columns
-                known.ring[_CHOICE, depth] += 1
+                memory.ring[_CHOICE, depth] += 1
                 if row == rows:
                     depth -= 1
                     if depth >= 0:  # take back the swap that led here
-                        back = known.ring[_CHOICE, depth] - 1
-                        key += _swap(known, back // columns, back % columns, known.ring[_EXCESS, depth])
+                        back = memory.ring[_CHOICE, depth] - 1
+                        key += _swap(memory, back // columns, back % columns, memory.ring[_EXCESS, depth])
                     continue
                 unused = True
                 for d in range(depth):
-                    unused &= (known.ring[_CHOICE, d] - 1) // columns != row
-                if unused and column != excess and _can_swap(known, matrix, row, excess, column):
-                    key += _swap(known, row, excess, column)
+                    unused &= (memory.ring[_CHOICE, d] - 1) // columns != row
+                if unused and column != excess and _can_swap(memory, matrix, row, excess, column):
+                    key += _swap(memory, row, excess, column)
                     if column == lost:
-                        fits = _note(known, begin, key)
+                        fits = _note(memory, begin, key)
                     depth += 1
-                    known.ring[_CHOICE, depth], known.ring[_EXCESS, depth] = (start + 1) * columns, column
+                    memory.ring[_CHOICE, depth], memory.ring[_EXCESS, depth] = (start + 1) * columns, column
             copy(work, matrix)
-            key = _key(known, matrix)
-    for i in range(known.sizes[_NEIGHBOUR_COUNT] - begin):
-        known.marks[known.marked[i]] = uint64(0)
+            key = _key(memory, matrix)
+    for i in range(memory.sizes[_NEIGHBOUR_COUNT] - begin):
+        memory.marks[memory.marked[i]] = uint64(0)
     if not fits:
-        known.sizes[_NEIGHBOUR_COUNT] = begin
+        memory.sizes[_NEIGHBOUR_COUNT] = begin
     return fits
 
 
 @jitable
-def _can_swap(known, matrix, row, lost, gained):
+def _can_swap(memory, matrix, row, lost, gained):
     """Whether a row may give a card of one column and take one of another."""
-    columns = known.allowed.shape[1]
-    return known.allowed[row, gained] == 1 and matrix[row * columns + lost] > 0
+    columns = memory.allowed.shape[1]
+    return memory.allowed[row, gained] == 1 and matrix[row * columns + lost] > 0
 
 
 @jitable
-def _swap(known, row, lost, gained):
+def _swap(memory, row, lost, gained):
     """Let a row give a card of column `lost` and take one of column `gained`; returns the change of the key."""
-    columns = known.allowed.shape[1]
-    known.work[row * columns + lost] -= 1
-    known.work[row * columns + gained] += 1
-    return known.signs[row * columns + gained] - known.signs[row * columns + lost]
+    columns = memory.allowed.shape[1]
+    memory.work[row * columns + lost] -= 1
+    memory.work[row * columns + gained] += 1
+    return memory.signs[row * columns + gained] - memory.signs[row * columns + lost]
 
 
 @jitable
-def _note(known, begin, key):
+def _note(memory, begin, key):
     """Append the matrix in `work`, unless it is listed already; False if it does not fit."""
-    slot = find(known.marks, uint64(key))
+    slot = find(memory.marks, uint64(key))
     if slot >= 0:
         return True
-    n = known.sizes[_NEIGHBOUR_COUNT]
-    if n == len(known.shares):
+    n = memory.sizes[_NEIGHBOUR_COUNT]
+    if n == len(memory.shares):
         return False
-    known.marks[-1 - slot] = uint64(key)
-    known.marked[n - begin] = -1 - slot
+    memory.marks[-1 - slot] = uint64(key)
+    memory.marked[n - begin] = -1 - slot
     deals = 1.0  # up to the product of size!, which all matrices share
-    for i in range(len(known.work)):
-        for k in range(2, known.work[i] + 1):
+    for i in range(len(memory.work)):
+        for k in range(2, memory.work[i] + 1):
             deals /= k
-    copy(known.neighbours[n], known.work)
-    known.shares[n] = deals + (known.shares[n - 1] if n > begin else 0.0)
-    known.sizes[_NEIGHBOUR_COUNT] = n + 1
+    copy(memory.neighbours[n], memory.work)
+    memory.shares[n] = deals + (memory.shares[n - 1] if n > begin else 0.0)
+    memory.sizes[_NEIGHBOUR_COUNT] = n + 1
     return True
 
 
@@ -224,56 +224,56 @@ def _note(known, begin, key):
 
 
 @jitable
-def _propose(known, random, matrix, cards, filled, deal):
-    """Draw a uniform deal with this matrix; `cards` is a copy of `known.cards`, in any order within its columns."""
-    rows, columns = known.allowed.shape
+def _propose(memory, random, matrix, cards, filled, deal):
+    """Draw a uniform deal with this matrix; `cards` is a copy of `memory.cards`, in any order within its columns."""
+    rows, columns = memory.allowed.shape
     for row in range(rows):
-        filled[row] = known.row_begins[row]
-        for i in range(known.fixed_begins[row], known.fixed_begins[row + 1]):
-            deal[filled[row]] = known.fixed[i]
+        filled[row] = memory.row_begins[row]
+        for i in range(memory.fixed_begins[row], memory.fixed_begins[row + 1]):
+            deal[filled[row]] = memory.fixed[i]
             filled[row] += 1
     for j in range(columns):
-        at = known.column_begins[j]
-        shuffle(random, cards, at, known.column_begins[j + 1])
+        at = memory.column_begins[j]
+        shuffle(random, cards, at, memory.column_begins[j + 1])
         for row in range(rows):
             for _ in range(matrix[row * columns + j]):
                 deal[filled[row]] = cards[at]
                 filled[row] += 1
                 at += 1
     for row in range(rows - 1):  # the undealt cards have no order
-        shuffle(random, deal, known.row_begins[row], known.row_begins[row + 1])
+        shuffle(random, deal, memory.row_begins[row], memory.row_begins[row + 1])
 
 
 @kernel
-def _ring_swap_chain(game, policy, layout, known, viewer, observed, random, deal, pattern, weight, thin, out):
+def _ring_swap_chain(game, policy, layout, memory, viewer, observed, random, deal, pattern, weight, thin, out):
     """Continue from `deal`, `pattern` and `weight[0]`; every `thin` transitions write them to `out`.
 
     Returns the number of proposals accepted, or HIDDEN if a matrix has too many neighbours.
     """
-    rows, columns = known.allowed.shape
+    rows, columns = memory.allowed.shape
     room = new_worlds(game, 2)
     actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
-    history, cards = np.empty(len(layout.actions), np.int64), known.cards.copy()
+    history, cards = np.empty(len(layout.actions), np.int64), memory.cards.copy()
     filled = np.empty(rows, np.int64)
     matrix, proposed = np.zeros(rows * columns, np.int8), np.zeros(rows * columns, np.int8)
     new_deal, new_pattern = deal.copy(), pattern.copy()
     for row in range(rows):
-        for i in range(known.row_begins[row], known.row_begins[row + 1]):
-            if known.column_of[deal[i]] >= 0:
-                matrix[row * columns + known.column_of[deal[i]]] += 1
+        for i in range(memory.row_begins[row], memory.row_begins[row + 1]):
+            if memory.column_of[deal[i]] >= 0:
+                matrix[row * columns + memory.column_of[deal[i]]] += 1
     accepted = 0
     for t in range(thin * len(out[2])):
-        number = _neighbours(known, matrix)
+        number = _neighbours(memory, matrix)
         if number < 0:
             return HIDDEN
-        low, high = known.begins[number], known.begins[number + 1] - 1
-        omega = known.shares[high]
-        proposed[:] = known.neighbours[first_above(known.shares, unit(random) * omega, low, high + 1)]
-        other = _neighbours(known, proposed)
+        low, high = memory.begins[number], memory.begins[number + 1] - 1
+        omega = memory.shares[high]
+        proposed[:] = memory.neighbours[first_above(memory.shares, unit(random) * omega, low, high + 1)]
+        other = _neighbours(memory, proposed)
         if other < 0:
             return HIDDEN
-        new_omega = known.shares[known.begins[other + 1] - 1]
-        _propose(known, random, proposed, cards, filled, new_deal)
+        new_omega = memory.shares[memory.begins[other + 1] - 1]
+        _propose(memory, random, proposed, cards, filled, new_deal)
         for seat in range(len(layout.dealt)):
             if layout.free_passes[seat] == 1:
                 draw_pattern(layout, random, new_pattern, seat)
@@ -336,15 +336,15 @@ def _turn(owners, row_of, undealt, order, ring, deal, new_deal):
 
 
 @kernel
-def _swap_chain(game, policy, layout, known, viewer, observed, random, deal, pattern, weight, thin, out):
+def _swap_chain(game, policy, layout, memory, viewer, observed, random, deal, pattern, weight, thin, out):
     """As `_ring_swap_chain`, by drawn rings."""
-    rows = len(known.row_begins) - 1
+    rows = len(memory.row_begins) - 1
     room = new_worlds(game, 2)
     actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
     history = np.empty(len(layout.actions), np.int64)
     row_of = np.empty(len(deal), np.int64)
     for row in range(rows):
-        row_of[known.row_begins[row] : known.row_begins[row + 1]] = row
+        row_of[memory.row_begins[row] : memory.row_begins[row + 1]] = row
     givers = np.nonzero(layout.free_passes)[0]
     new_deal, new_pattern, order = deal.copy(), pattern.copy(), np.arange(len(deal))
     accepted = 0
@@ -354,7 +354,7 @@ def _swap_chain(game, policy, layout, known, viewer, observed, random, deal, pat
             draw_pattern(layout, random, new_pattern, givers[below(random, len(givers))])
         else:
             ring = _draw_ring(random, rows, order)
-            possible = _turn(known.owners, row_of, rows - 1, order, ring, deal, new_deal)
+            possible = _turn(memory.owners, row_of, rows - 1, order, ring, deal, new_deal)
         if possible:
             write_history(layout, new_deal, new_pattern, history)
             new_weight = reach(game, policy, history, viewer, observed, room, actions, odds)

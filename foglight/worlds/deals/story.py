@@ -245,9 +245,9 @@ def _lays(game: Game, world: np.ndarray, afters: np.ndarray, cards: list[int], s
 
 def _check_choice(game: Game, world: np.ndarray, story: Story, seat: int) -> None:
     """Refuse a choice from cards other than those dealt to the seat."""
-    given = [card for card, (_, giver, _, _) in zip(story.passed_as, story.passed, strict=True) if giver == seat]
+    given_cards = [card for card, (_, giver, _, _) in zip(story.passed_as, story.passed, strict=True) if giver == seat]
     dealt = [card for card, (_, to, _) in zip(story.dealt_as, story.dealt, strict=True) if to == seat]
-    if int(hand(game, world, seat)) != sum(1 << card for card in dealt if card not in given):
+    if int(hand(game, world, seat)) != sum(1 << card for card in dealt if card not in given_cards):
         raise Unfit("a seat passes on cards that were passed to it")
 
 
@@ -266,11 +266,11 @@ def _where_they_went(game: Game, world: np.ndarray, story: Story) -> list[int]:
     return went
 
 
-def _read_play(game: Game, world: np.ndarray, observed: list[int], story: Story) -> Story | None:
+def _read_play(game: Game, world: np.ndarray, observations: list[int], story: Story) -> Story | None:
     """The story extended by the cards played; None if they are impossible."""
-    if any(codes.kind_of(code) != codes.PLAYS for code in observed):
+    if any(codes.kind_of(code) != codes.PLAYS for code in observations):
         return None
-    plays = [(codes.seat_of(code), codes.number_of(code)) for code in observed]
+    plays = [(codes.seat_of(code), codes.number_of(code)) for code in observations]
     seats, cards = range(num_players(game)), [card for _, card in plays]
     fits = all(seat in seats for seat, _ in plays) and len(set(cards)) == len(cards)
     whole = int(pack(game, world)) & ~story.open_cards
@@ -294,7 +294,7 @@ def _read_play(game: Game, world: np.ndarray, observed: list[int], story: Story)
         return None
     extended = replace(story, actions=[*story.actions, *cards], plays=plays)
     extended.denied = {seat: int(denied[seat]) for seat in seats}
-    extra = observed[-1] >> codes.EXTRA if observed else 0
+    extra = observations[-1] >> codes.EXTRA if observations else 0
     if get(after, PHASE) == tricks.OVER and extra and ASIDE not in extended.went:
         extended.pinned = _laid_open(extended, extra)
     return extended
@@ -333,13 +333,13 @@ def _follow_play(game, world, hands, plays, denied):
         seat, card = plays[t, 0], plays[t, 1]
         if get(world, PHASE) != PLAY or get(world, MOVER) != seat:
             return False
-        held, others = hand(game, world, seat), pack(game, world) & ~played(game, world, seat) & ~bits.bit(card)
+        cards_before, others = hand(game, world, seat), pack(game, world) & ~played(game, world, seat) & ~bits.bit(card)
         while others != uint64(0):
             other = bits.lowest(others)
             others = bits.without_lowest(others)
             set_hand(game, world, seat, bits.bit(card) | bits.bit(other))
             if not bits.has(playable(game, world), card):
                 denied[seat] |= bits.bit(other)
-        set_hand(game, world, seat, held)
+        set_hand(game, world, seat, cards_before)
         step(game, world, card)
     return True
