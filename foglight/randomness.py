@@ -1,7 +1,7 @@
-"""Random numbers for rules and kernels: SplitMix64 [Steele2014], its state one word that the caller owns.
+"""Random numbers for rules and kernels: SplitMix64 [Steele2014], with a state of one word that the caller owns.
 
-A generator is `uint64[1]`. Python and compiled code draw the same numbers from the same state, so that an interpreted
-run repeats a compiled one. `fold` is the same mixing used as a hash: it takes one more number into a running key.
+A generator is `uint64[1]`. Python and compiled code draw the same numbers from the same state, so an interpreted run
+repeats a compiled one. `fold` uses the same mixing as a hash: it adds one more number to a running key.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ def generator(seed: int, *path: int) -> np.ndarray:
 
 
 def mix(word):
-    """Scramble 64 bits, one to one."""
+    """Scramble 64 bits; a bijection."""
     word = int(word)
     word = ((word ^ (word >> 30)) * _FIRST) & _MASK
     word = ((word ^ (word >> 27)) * _SECOND) & _MASK
@@ -101,7 +101,7 @@ def weighted(random, weights, n):
 
 @jitable
 def weighted_possible(random, weights, n):
-    """The same where weights may be 0: not even rounding, which leaves something to the last, leads to one of these."""
+    """The same where weights may be 0: an index of weight 0 is never drawn, not even by rounding."""
     i = weighted(random, weights, n)
     while i > 0 and weights[i] == 0.0:
         i -= 1
@@ -122,10 +122,10 @@ def first_above(sums, wanted, begin, end):
 
 
 def systematic(weights, offset, out):
-    """Fill `out` with indices, ascending, each as often as its weight says: systematic sampling.
+    """Systematic sampling: fill `out` with indices, ascending, each in proportion to its weight.
 
-    The weights sum to 1. Draws are evenly spaced along their running sum and `offset`, from 0 to 1, is where in its
-    stretch each draw lies; if it is drawn uniformly, the expected counts are exact.
+    The weights sum to 1. Draws are evenly spaced along the running sum of the weights, and `offset`, from 0 to 1, is
+    the place of each draw within its stretch. If `offset` is uniform, the expected counts are exact.
     """
     wanted = (np.arange(len(out)) + offset) / len(out)
     out[:] = np.minimum(np.searchsorted(np.cumsum(weights), wanted, "right"), len(weights) - 1)

@@ -1,11 +1,11 @@
 """Hash tables with open addressing, in arrays that the caller owns: a power of 2 slots, at most half of them used.
 
-Three kinds, by what a slot holds:
+There are three kinds, by the content of a slot:
 
-    keys     a 64-bit key, 0 where the slot is free; what belongs to the key lies in other arrays, at the same slot
-    numbers  the number of a key among those met so far, in their order, beside a mark; another mark empties the table
-    rows     the number of a row of words, plus one, beside half of the row's hash; rows are compared in full.
-             Interpreted code has a dictionary instead
+    keys     a 64-bit key, 0 where the slot is free; the data of a key lie in other arrays, at the same slot
+    numbers  the number of a key, in the order of first occurrence, and a mark; a new mark empties the table
+    rows     the number of a row of words, plus one, and half of the row's hash; rows are compared in full.
+             Interpreted code uses a dictionary instead
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ _UPPER, _LOWER = 0xFFFFFFFF00000000, 0xFFFFFFFF
 
 
 def slots_for(n):
-    """The slots of a table that n entries fill by half at most."""
+    """The number of slots of a table for n entries, at most half of which are then used."""
     return 1 << max(0, 2 * n - 1).bit_length()
 
 
@@ -49,7 +49,7 @@ def find(keys, key):
 
 
 def grown(keys: np.ndarray, slots: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same keys in a table of so many slots; the slots that were used before, and where their keys are now."""
+    """The same keys in a table with more slots; also the slots used before, and the slots of the same keys now."""
     larger, before = np.zeros(slots, np.uint64), np.flatnonzero(keys)
     after = np.empty(len(before), np.int64)
     _enter(keys[before], larger, after)
@@ -58,12 +58,13 @@ def grown(keys: np.ndarray, slots: int) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 @kernel
 def _enter(keys, table, slots):
+    """Enter keys that are not in the table, and write their slots."""
     for i in range(len(keys)):
         slots[i] = -1 - find(table, keys[i])
         table[slots[i]] = keys[i]
 
 
-# Numbers: in an int64 a mark below 2^31, which is not 0, and 32 bits of a number -------------------------------------
+# Numbers: an int64 holds a mark from 1 to 2^31 - 1, and a number of 32 bits -------------------------------------
 
 
 @jitable
@@ -81,7 +82,7 @@ def number_of(table, mark, keys, key):
 
 @jitable
 def numbered(table, mark, keys, key, n):
-    """The number of a key among the n that have one; a new key gets n, and is written to `keys`."""
+    """The number of a key; a new key gets the number n and is appended to `keys`."""
     number = number_of(table, mark, keys, key)
     if number < 0:
         table[-1 - number] = mark << 32 | n
@@ -94,7 +95,7 @@ def numbered(table, mark, keys, key, n):
 
 
 def row_hash(row, width, mixed):
-    """A hash of the first `width` words of a row; `mixed`, all of its bits are equally good; slots need no mixing."""
+    """A hash of the first `width` words of a row. If `mixed`, all of its bits are good; slots need no mixing."""
     code = 0
     for i in range(width):
         code = ((code ^ int(row[i])) * _ODD) & 0xFFFFFFFFFFFFFFFF
@@ -112,9 +113,9 @@ def _row_hash(row, width, mixed):
 
 
 def table_of(rows: Any, n: int, width: int, compiled: bool) -> Any:
-    """A table with room for all rows that holds the first n; `width` words tell rows apart.
+    """A table with room for all rows that contains the first n; rows are equal if their first `width` words are.
 
-    For interpreted code it is a dictionary, and rows may be boxed worlds, which are known by their `tobytes`.
+    For interpreted code it is a dictionary; rows may then be boxed worlds, which are compared by their `tobytes`.
     """
     if not compiled:
         return {_name(rows[i], width): i for i in range(n)}
@@ -135,7 +136,7 @@ def _index(rows, n, width, table):
 
 
 def place(row, width, rows, n, table):
-    """Where an equal row is among the first n; else n, which is then entered as the row's place."""
+    """The index of an equal row among the first n; if there is none, n, which is entered as the row's index."""
     return table.setdefault(_name(row, width), n)
 
 

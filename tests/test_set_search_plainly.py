@@ -199,7 +199,7 @@ def test_everything_that_is_kept_of_sets_and_their_parts_is_true():
         search.value(rows)
         plain = Remembering(game, seat, worth(game), 1.0)
         every = [np.array([place, seat], np.uint64) for place in range(game.places)]
-        worlds = {int(row_hash(row, 2)): tuple(row) for row in every}
+        worlds = {int(row_hash(row, 2, True)): tuple(row) for row in every}
         cache = search.cache
         room = len(cache.sizes) // len(cache.held)
         for left in range(turns + 1):

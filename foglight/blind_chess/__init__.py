@@ -1,1 +1,1 @@
-"""Reconnaissance Blind Chess: boards that may be true, what they are worth, where to look and what to request."""
+"""Reconnaissance Blind Chess: possible boards, their values, where to sense and which move to request."""

@@ -1,17 +1,17 @@
-"""The boards that a side of blind chess holds possible, kept turn by turn: Reconnaissance Blind Chess's belief.
+"""The belief of a side in Reconnaissance Blind Chess: the possible boards, updated turn by turn.
 
-A board is pieces, side to move, rights to castle and the en passant square; clocks and counters are left out, so that
-boards that differ in nothing else are one. Three things happen to a set of them:
+A board consists of the pieces, the side to move, the castling rights and the en passant square. Clocks and counters are
+left out, so that boards that differ only in these are one. Three events change the set of boards:
 
-    the other moves     every board becomes all that may follow: its pseudo-legal moves and passing, less those that
-                        take where nothing was taken; equal boards are merged
-    a sense             boards with other contents in the window go
-    one's own move      boards on which the request would have become another move, or would have taken elsewhere, go;
-                        so do those on which it would have taken the king: the game goes on
+    the opponent moves  every board is replaced by its successors: all pseudo-legal moves and passing, except those
+                        whose capture does not match the one observed; equal boards are merged
+    a sense             boards with other contents in the window are removed
+    one's own move      boards are removed on which the request would have become another move or captured elsewhere,
+                        and those on which it would have captured the king, since the game goes on
 
-Requests that end alike count once: each of the boards that may follow one has the same share of its weight. The set is
-exact up to `cap` boards. Above, those heavier than a threshold stay and the others are drawn, as in `expansion.py`, and
-weights stay right in expectation; but boards are missing then, perhaps the true one.
+Requests with the same outcome count once: the successors of a board share its weight equally. The set is exact up to
+`cap` boards. Above, boards heavier than a threshold stay and the others are drawn, as in `worlds/expansion.py`. Weights
+stay right in expectation, but boards are missing then, perhaps the true one.
 """
 
 from typing import Any
@@ -46,14 +46,14 @@ from foglight.worlds.regeneration import BeliefLost
 
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 NONE = blind.NONE
-_MOST = 512  # more moves than a position has
-_FIRST_ROOM = 4096  # boards; room doubles when it runs out
-# of the state: side to move, castling, en passant, and the free bits
+_MOST = 512  # more than the moves of any position
+_FIRST_ROOM = 4096  # boards that fit at first; the arrays double in size when they are full
+# the bits of the state that count: side to move, castling, en passant, and the free bits
 _KEPT = uint64(((1 << CLOCK[1]) - 1) | (2**64 - (1 << FREE_BITS)))
 
 
 class Boards:
-    """What one side may believe; it starts from a position that it knows, with `fen` another than the usual one.
+    """The belief of one side, from the start of the game; `fen` is the starting position, if it is not the usual one.
 
     Squares and moves are numbers as in `foglight/chess`, NONE where there is no square or no move.
     """
@@ -65,7 +65,7 @@ class Boards:
             raise BadInput(f"cap must be at least 1, not {cap}")
         self.seat, self.cap = seat, cap
         self.exact = True
-        self.tried = 0  # boards considered, before equal ones are merged or any is dropped
+        self.tried = 0  # boards generated, before equal ones are merged or any is dropped
         self.boards = notation.read_fen(fen)[1][None, :]  # uint64[n, 5]
         self.boards[:, STATE] &= _KEPT
         self.weights = np.ones(1)  # float64[n], sum 1
@@ -74,11 +74,14 @@ class Boards:
 
     @property
     def size(self) -> int:
-        """How many boards there are."""
+        """The number of boards."""
         return len(self.boards)
 
     def observe(self, code: int) -> None:
-        """Take in what the game tells the seat (`foglight/chess/blind.py`); the end of the game changes nothing."""
+        """Update the belief with an observation of the game (`foglight/chess/blind.py`).
+
+        An observation that ends the game changes nothing.
+        """
         if get(self.boards[0], TURN) != self.seat:
             if code != blind.SENSED:
                 taken, result = blind.parted_other(code)
@@ -96,12 +99,12 @@ class Boards:
                 self.moved(requested, _taken_move(requested, landed, self.seat), taken)
 
     def opponent_moved(self, taken: int = NONE) -> None:
-        """The other has moved, or passed, and has taken one's piece on this square, or none."""
+        """Update after the opponent has moved or passed; `taken` is the square of its capture, or NONE."""
         self._turn_of(1 - self.seat)
         self._become(_follow, (taken, NONE, NONE))
 
     def sensed(self, square: int, seen: int) -> None:
-        """This is what stands around a square."""
+        """Update after a sense around this square; `seen` is the content of the window."""
         expected = np.zeros(WHITES + 1, np.uint64)
         blind.unfold(seen, square, expected)
         kept = (self.boards[:, : WHITES + 1] & blind.WINDOW[square] == expected).all(1)
@@ -109,24 +112,29 @@ class Boards:
         self._adopt(self.boards[kept], self.weights[kept])
 
     def moved(self, requested: int, taken_move: int, taken: int = NONE) -> None:
-        """One's request has become this move, or NONE, and has taken a piece on this square, or none."""
+        """Update after one's own move: the request, the move that became of it, and the square of its capture.
+
+        Each of them may be NONE.
+        """
         self._turn_of(self.seat)
         self._sensed = False
         self._become(_answer, (taken, requested, taken_move))
 
     def _turn_of(self, seat: int) -> None:
+        """Refuse an event if it is not this seat's turn."""
         if get(self.boards[0], TURN) != seat:
             raise BadInput(f"it is not the turn of seat {seat}")
 
     def _become(self, how: Any, event: tuple[int, int, int]) -> None:
-        """All boards that follow what happened (where a piece was taken, the request, the move), merged.
+        """Replace all boards by their successors, merged.
 
-        They are thinned whenever room for twice the cap is full.
+        The event is the square of the capture, the request, and the move that became of it. `how` is the kernel that
+        generates the successors. They are thinned whenever there are more than twice the cap.
         """
         full = 2 * self.cap + _MOST
         room = min(full, max(_FIRST_ROOM, 2 * self.size) + _MOST)
         rows, weights = np.empty((room, WORDS), np.uint64), np.empty(room)
-        sieve = np.zeros(2)  # the threshold, and how much of it has been carried on
+        sieve = np.zeros(2)  # as in `worlds/expansion.py`
         begin = n = 0
         while True:
             table = table_of(rows, n, WORDS, is_compiled())
@@ -149,13 +157,13 @@ class Boards:
     def _adopt(self, boards: np.ndarray, weights: np.ndarray) -> None:
         if len(boards) == 0:
             if self.exact:
-                raise BadInput("no board explains that; was everything told, in order?")
-            raise BeliefLost(f"none of the {self.size} boards of the sample explains that; try a larger cap")
+                raise BadInput("no board explains this; check that every event was given, in order")
+            raise BeliefLost(f"none of the {self.size} boards of the sample explains this; try a larger cap")
         self.boards, self.weights = boards, weights / weights.sum()
 
 
 def _taken_move(requested: int, landed: int, seat: int) -> int:
-    """The move that became of a request, from the square that was entered."""
+    """The move that became of a request, by the square where the piece landed."""
     if landed == NONE or requested >= CASTLE_LEFT:
         return NONE if landed == NONE else requested
     start, end, _ = (int(part) for part in meaning_seen(requested))
@@ -163,12 +171,12 @@ def _taken_move(requested: int, landed: int, seat: int) -> int:
     return requested if landed ^ over == end else int(move_between(start, landed ^ over))
 
 
-# What follows a board -------------------------------------------------------------------------------------------
+# Successors of a board ------------------------------------------------------------------------------------------
 
 
 @jitable
 def add_board(board, share, rows, weights, n, table):
-    """Take a board in; how many there are then."""
+    """Add a board, or its share to the weight of an equal one; returns the number of boards."""
     board[STATE] &= _KEPT
     at = place(board, WORDS, rows, n, table)
     if at < n:
@@ -182,11 +190,11 @@ def add_board(board, share, rows, weights, n, table):
 
 @jitable
 def capture_square(board, move):
-    """Where the side to move would take with this move, en passant included; NONE if it takes nothing."""
+    """The square on which this move captures, en passant included; NONE if it captures nothing."""
     if move == NONE:
         return NONE
     colour = get(board, TURN)
-    over = 0 if colour == WHITE else 56  # moves are written as the mover sees the board
+    over = 0 if colour == WHITE else 56  # moves are numbered from the mover's point of view
     start, end, _ = meaning_seen(move)
     start, end = start ^ over, end ^ over
     if pieces_of(board, 1 - colour) & bit(end) != uint64(0):
@@ -198,9 +206,10 @@ def capture_square(board, move):
 
 @kernel
 def _follow(boards, mass, begin, event, rows, weights, n, table, sieve):
-    """Add what may follow when the side to move moves and takes there: next board, boards found, boards tried.
+    """Add the successors of boards by moves of the side to move that capture on `taken`, or nowhere if it is NONE.
 
-    It ends early when there may be no room for what follows one more board.
+    Returns the next board to process, the number of successors, and the number generated. It stops early when the
+    successors of one more board may not fit.
     """
     taken, _, _ = event
     moves = np.empty(_MOST, np.int64)
@@ -208,10 +217,10 @@ def _follow(boards, mass, begin, event, rows, weights, n, table, sieve):
     tried = 0
     while begin < len(boards) and n + _MOST <= len(rows):
         parent = boards[begin]
-        found = write_moves(blind.SIZE, parent, moves)
-        moves[found] = NONE
-        odds = mass[begin] / (found + 1)
-        for i in range(found + 1):
+        num_moves = write_moves(blind.SIZE, parent, moves)
+        moves[num_moves] = NONE
+        odds = mass[begin] / (num_moves + 1)
+        for i in range(num_moves + 1):
             if capture_square(parent, moves[i]) == taken:
                 tried += 1
                 share = sifted(odds, sieve)
@@ -226,7 +235,7 @@ def _follow(boards, mass, begin, event, rows, weights, n, table, sieve):
 
 @kernel
 def _answer(boards, mass, begin, event, rows, weights, n, table, sieve):
-    """Add what follows a request, of those boards on which it becomes that move and takes there; as `_follow`."""
+    """Add the successors of boards on which one's own request becomes that move and captures there; as `_follow`."""
     taken, requested, taken_move = event
     board = np.empty(WORDS, np.uint64)
     tried = 0

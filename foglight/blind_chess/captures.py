@@ -1,9 +1,9 @@
-"""What is attacked, and what a position is worth when captures have been played out: chess in which kings are taken.
+"""Attacks, and the value of a position after captures are played out, in chess in which kings are captured.
 
     quiet(board) = max(worth(board), max over captures c of -quiet(board after c)),   to the side to move
 
-by alpha-beta, the most valuable prey first, down to `PLIES_AHEAD` captures; `worth` is `evaluation.py`'s. A king is
-worth WIN, so that a side whose king can be taken has lost. There is no check and no mate.
+The search is alpha-beta, most valuable prey first, down to `PLIES_AHEAD` captures; `worth` is from `evaluation.py`. A
+king is worth WIN, so a side whose king can be captured has lost. There is no check and no mate.
 """
 
 import numpy as np
@@ -19,48 +19,51 @@ from foglight.compile import jitable
 WIN = 10_000  # centipawns
 PLIES_AHEAD = 6
 _SIZE = 8
-_MOST = 256  # captures of one position
-_PREY = np.array([0, 1, 3, 10, 0, 3, 5, 9], np.int64)  # by kind, for the order in which captures are tried
+_MOST = 256  # most captures of a position
+_PREY = np.array([0, 1, 3, 10, 0, 3, 5, 9], np.int64)  # value by kind, which orders the captures
+
+_COUNT, _NEXT = range(2)  # columns of the counters: captures, index of the next
+_ALPHA, _BETA = range(2)  # columns of the bounds
 
 
 @jitable
 def king_of(board, colour):
-    """The squares of a side's kings: one, or none."""
+    """The square of a side's king as a bitboard; empty if the king has been captured."""
     return board[0] & board[1] & ~board[2] & pieces_of(board, colour)
 
 
 @jitable
 def attackers(board, square, colour):
-    """The pieces of a side that could take on a square, if it is not their own; en passant is left out."""
+    """The pieces of a side that could capture on a square, if it is not their own; en passant is left out."""
     taken, own = occupied(board), pieces_of(board, colour)
     slides = own & board[2]
-    found = pawn_attacks(bit(square), 1 - colour) & own & board[0] & ~board[1] & ~board[2]
-    found |= reach(KNIGHT, square, taken) & own & ~board[0] & board[1] & ~board[2]
-    found |= reach(KING, square, taken) & own & board[0] & board[1] & ~board[2]
-    found |= reach(BISHOP, square, taken) & slides & board[0]
-    return found | reach(ROOK, square, taken) & slides & board[1]
+    pieces = pawn_attacks(bit(square), 1 - colour) & own & board[0] & ~board[1] & ~board[2]
+    pieces |= reach(KNIGHT, square, taken) & own & ~board[0] & board[1] & ~board[2]
+    pieces |= reach(KING, square, taken) & own & board[0] & board[1] & ~board[2]
+    pieces |= reach(BISHOP, square, taken) & slides & board[0]
+    return pieces | reach(ROOK, square, taken) & slides & board[1]
 
 
 @jitable
 def is_in_check(board, colour):
-    """Whether a side's king could be taken if it were the other's turn."""
+    """Whether a side's king could be captured if it were the other side's turn."""
     king = king_of(board, colour)
     return king != uint64(0) and attackers(board, lowest(king), 1 - colour) != uint64(0)
 
 
 @jitable
 def two_leaps(square):
-    """The squares from which a knight takes on this one with its second move."""
-    found, rest = uint64(0), reach(KNIGHT, square, uint64(0))
+    """The squares from which a knight reaches this one with its second move."""
+    squares, rest = uint64(0), reach(KNIGHT, square, uint64(0))
     while rest != uint64(0):
-        found |= reach(KNIGHT, lowest(rest), uint64(0))
+        squares |= reach(KNIGHT, lowest(rest), uint64(0))
         rest = without_lowest(rest)
-    return found
+    return squares
 
 
 @jitable
 def _write_captures(board, out):
-    """Write the captures of the side to move into `out`, the most valuable prey first; how many.
+    """Write the captures of the side to move into `out`, the most valuable prey first; returns how many.
 
     A pawn that reaches the last rank becomes a queen; en passant is left out.
     """
@@ -83,7 +86,7 @@ def _write_captures(board, out):
 
 
 def quiet_room() -> tuple[np.ndarray, ...]:
-    """What `quiet` works in: boards, captures, counters and bounds, one for each ply."""
+    """The working memory of `quiet`: boards, captures, counters and bounds, one row per ply."""
     return (
         np.empty((PLIES_AHEAD + 1, WORDS), np.uint64),
         np.empty((PLIES_AHEAD + 1, _MOST), np.int64),
@@ -94,11 +97,11 @@ def quiet_room() -> tuple[np.ndarray, ...]:
 
 @jitable
 def quiet(board, room):
-    """What the position is worth to the side to move, in centipawns."""
+    """The value of the position to the side to move, in centipawns."""
     boards, captures, counters, bounds = room
     for i in range(WORDS):
         boards[0, i] = board[i]
-    bounds[0, 0], bounds[0, 1] = -np.inf, np.inf
+    bounds[0, _ALPHA], bounds[0, _BETA] = -np.inf, np.inf
     level, entering, value = 0, True, 0.0
     while level >= 0:
         node = boards[level]
@@ -112,23 +115,23 @@ def quiet(board, room):
             else:
                 worth = float(centipawns(_SIZE, node))
                 value = worth if mover == WHITE else -worth
-                if value < bounds[level, 1] and level < PLIES_AHEAD:
+                if value < bounds[level, _BETA] and level < PLIES_AHEAD:
                     settled = False
-                    bounds[level, 0] = max(bounds[level, 0], value)
-                    counters[level, 0], counters[level, 1] = _write_captures(node, captures[level]), 0
+                    bounds[level, _ALPHA] = max(bounds[level, _ALPHA], value)
+                    counters[level, _COUNT], counters[level, _NEXT] = _write_captures(node, captures[level]), 0
             if settled:
                 level, entering = level - 1, False
                 continue
-        else:  # a capture has come back with what it is worth to the other
-            bounds[level, 0] = max(bounds[level, 0], -value)
-        if counters[level, 1] == counters[level, 0] or bounds[level, 0] >= bounds[level, 1]:
-            value = bounds[level, 0]
+        else:  # a capture has returned its value to the other side
+            bounds[level, _ALPHA] = max(bounds[level, _ALPHA], -value)
+        if counters[level, _NEXT] == counters[level, _COUNT] or bounds[level, _ALPHA] >= bounds[level, _BETA]:
+            value = bounds[level, _ALPHA]
             level, entering = level - 1, False
             continue
         for i in range(WORDS):
             boards[level + 1, i] = node[i]
-        play(_SIZE, boards[level + 1], captures[level, counters[level, 1]])
-        counters[level, 1] += 1
-        bounds[level + 1, 0], bounds[level + 1, 1] = -bounds[level, 1], -bounds[level, 0]
+        play(_SIZE, boards[level + 1], captures[level, counters[level, _NEXT]])
+        counters[level, _NEXT] += 1
+        bounds[level + 1, _ALPHA], bounds[level + 1, _BETA] = -bounds[level, _BETA], -bounds[level, _ALPHA]
         level, entering = level + 1, True
     return value

@@ -1,15 +1,15 @@
-"""Where to look and what to request in blind chess, from weighted boards.
+"""Where to sense and which move to request in blind chess, from weighted boards.
 
-Chances to win come from centipawns, 1 / (1 + exp(-cp / SCALE)), so that what is won or lost already counts for little.
-On a board, a request is worth
+Winning chances are computed from centipawns, 1 / (1 + exp(-cp / SCALE)), so that gains in a decided position count
+little. On a board, a request is worth
 
-    1                             if it takes the king
-    CAUGHT                        if it leaves the own king where it can be taken
-    p + UNNOTICED * (1 - p)       if it attacks the other's king without taking anything: whoever does not notice, loses
-    p                             otherwise, where p is the chance after the move that becomes of it
+    1                             if it captures the king
+    CAUGHT                        if it leaves one's own king where it can be captured
+    p + UNNOTICED * (1 - p)       if it attacks the other king without a capture: an opponent that fails to notice loses
+    p                             otherwise
 
-by an engine's word where it is known, else with captures played out (`captures.py`). The value of a
-request is the mean over boards.
+Here p is the winning chance after the move that becomes of the request: by an engine where its value is given, else
+with captures played out (`captures.py`). The value of a request is the mean over boards.
 """
 
 import numpy as np
@@ -29,34 +29,35 @@ INNER = np.array([8 * rank + file for rank in range(1, 7) for file in range(1, 7
 
 
 def information(boards: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """How many bits a look around each square of INNER is expected to tell about which board it is."""
+    """The expected information of a sense around each square of INNER about the true board, in bits."""
     room = slots_for(len(boards) + 1)
     return _information(boards, weights, INNER, np.zeros(room, np.uint64), np.zeros(room))
 
 
-def chances(boards: np.ndarray, requests: np.ndarray, known: np.ndarray | None = None) -> np.ndarray:
-    """What each request is worth on each board, float64[boards, requests]; NONE is passing.
+def chances(boards: np.ndarray, requests: np.ndarray, judgements: np.ndarray | None = None) -> np.ndarray:
+    """The value of each request on each board, float64[boards, requests]; the request NONE is passing.
 
-    `known` may hold centipawns of moves and, last, of passing, float64[boards, NUM_MOVES + 1], nan where nobody knows.
+    `judgements` may hold centipawns of moves and, in the last column, of passing: float64[boards, NUM_MOVES + 1], nan
+    where no value is given.
     """
-    if known is None:
-        known = np.full((len(boards), NUM_MOVES + 1), np.nan)
-    return _chances(boards, requests, known, quiet_room())
+    if judgements is None:
+        judgements = np.full((len(boards), NUM_MOVES + 1), np.nan)
+    return _chances(boards, requests, judgements, quiet_room())
 
 
-def unjudged(boards: np.ndarray, requests: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What may come of requests that nobody has judged: places in `known`, int64[n, 2], and the boards after them.
+def unjudged(boards: np.ndarray, requests: np.ndarray, judgements: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The outcomes of requests without a value yet: indices into `judgements`, int64[n, 2], and the boards after them.
 
-    Left out are boards on which a king can be taken, before or after.
+    Boards on which a king can be captured, before or after the move, are left out.
     """
     places = np.empty((len(boards) * len(requests), 2), np.int64)
-    found = np.empty((len(places), WORDS), np.uint64)
-    n = _unjudged(boards, requests, known.copy(), places, found)
-    return places[:n], found[:n]
+    children = np.empty((len(places), WORDS), np.uint64)
+    n = _unjudged(boards, requests, judgements.copy(), places, children)
+    return places[:n], children[:n]
 
 
 def gains(boards: np.ndarray, weights: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """By how much a look around each square of INNER is expected to raise the value of the best request."""
+    """The expected gain in the value of the best request from a sense around each square of INNER."""
     return _gains(boards, weights, values, INNER)
 
 
@@ -69,21 +70,22 @@ def list_requests(board):
 
 @kernel
 def dangers(boards, seat):
-    """How the seat's king stands, by board: 0 well, 1 a knight may attack it with its next move, 2 it is attacked."""
-    found = np.zeros(len(boards), np.int64)
+    """The danger to the seat's king, by board: 0 none, 1 a knight's next move may attack it, 2 it is attacked."""
+    levels = np.zeros(len(boards), np.int64)
     for i in range(len(boards)):
         king = king_of(boards[i], seat)
         if is_in_check(boards[i], seat):
-            found[i] = 2
+            levels[i] = 2
         elif king != uint64(0):
             knights = of_kind(boards[i], KNIGHT) & pieces_of(boards[i], 1 - seat)
-            found[i] = two_leaps(lowest(king)) & knights != uint64(0)
-    return found
+            levels[i] = two_leaps(lowest(king)) & knights != uint64(0)
+    return levels
 
 
 @kernel
 def _information(boards, weights, squares, keys, sums):
-    found = np.zeros(len(squares))
+    """The entropy of the window around each square, in bits; `keys` and `sums` are a hash table."""
+    entropies = np.zeros(len(squares))
     for s in range(len(squares)):
         keys[:] = uint64(0)
         sums[:] = 0.0
@@ -96,12 +98,12 @@ def _information(boards, weights, squares, keys, sums):
             sums[slot] += weights[i]
         for slot in range(len(keys)):
             if sums[slot] > 0.0:
-                found[s] -= sums[slot] * np.log2(sums[slot])
-    return found
+                entropies[s] -= sums[slot] * np.log2(sums[slot])
+    return entropies
 
 
 @kernel
-def _chances(boards, requests, known, room):
+def _chances(boards, requests, judgements, room):
     values = np.empty((len(boards), len(requests)))
     done, child = np.empty(NUM_MOVES + 1), np.empty(WORDS, np.uint64)
     for i in range(len(boards)):
@@ -119,7 +121,7 @@ def _chances(boards, requests, known, room):
                 elif is_in_check(child, seat):
                     value = CAUGHT
                 else:
-                    worth = known[i, place]
+                    worth = judgements[i, place]
                     if np.isnan(worth):
                         worth = -quiet(child, room)
                     value = 1.0 / (1.0 + np.exp(-worth / SCALE))
@@ -131,7 +133,7 @@ def _chances(boards, requests, known, room):
 
 
 @kernel
-def _unjudged(boards, requests, known, places, found):
+def _unjudged(boards, requests, judgements, places, children):
     n = 0
     for i in range(len(boards)):
         seat = get(boards[i], TURN)
@@ -140,12 +142,12 @@ def _unjudged(boards, requests, known, places, found):
         for j in range(len(requests)):
             became = blind.NONE if requests[j] == blind.NONE else blind.outcome(boards[i], requests[j])
             place = NUM_MOVES if became == blind.NONE else became
-            if np.isnan(known[i, place]):
-                known[i, place] = 0.0
+            if np.isnan(judgements[i, place]):
+                judgements[i, place] = 0.0
                 for k in range(WORDS):
-                    found[n, k] = boards[i, k]
-                blind.play_outcome(found[n], became)
-                if not is_in_check(found[n], seat):
+                    children[n, k] = boards[i, k]
+                blind.play_outcome(children[n], became)
+                if not is_in_check(children[n], seat):
                     places[n, 0], places[n, 1] = i, place
                     n += 1
     return n
@@ -154,7 +156,7 @@ def _unjudged(boards, requests, known, places, found):
 @kernel
 def _gains(boards, weights, values, squares):
     n, k = values.shape
-    found = np.zeros(len(squares))
+    gain = np.zeros(len(squares))
     windows, order = np.empty(n, np.int64), np.empty(n, np.int64)
     sums = np.zeros(k)
     for i in range(n):
@@ -173,7 +175,7 @@ def _gains(boards, weights, values, squares):
                 for j in range(k):
                     sums[j] += weights[order[end]] * values[order[end], j]
                 end += 1
-            found[s] += sums.max()
+            gain[s] += sums.max()
             begin = end
-        found[s] -= before
-    return found
+        gain[s] -= before
+    return gain

@@ -1,9 +1,9 @@
-"""What a chess position is worth in centipawns, at a glance: material, and where the pieces stand.
+"""A static evaluation of chess positions in centipawns: material, and the squares of the pieces.
 
     worth = sum over white's pieces of TABLE[kind, square], less the same of black's, seen from its own side
 
-Pieces like the centre, knights most; pawns like to go on, the more so in the middle files; rooks like the last rank but
-one; kings like their own first rank. It knows nothing of attacks, exchanges or whose turn it is.
+Pieces prefer the centre, knights most; pawns gain by advancing, more so on the middle files; rooks prefer the last rank
+but one; kings prefer their own first rank. Attacks, exchanges and the side to move do not count.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ MATERIAL = {PAWN: 100, KNIGHT: 300, KING: 0, BISHOP: 320, ROOK: 500, QUEEN: 900}
 
 
 def _bonus(size: int, kind: int, file: int, rank: int) -> int:
-    """What standing there adds, as white sees it."""
+    """The bonus of a white piece on a square."""
     files = size - 1 - abs(2 * file - (size - 1))  # 0 at the edge, size - 2 or more in the middle
     centre = (files + size - 1 - abs(2 * rank - (size - 1))) // 2
     if kind == PAWN:
@@ -30,16 +30,16 @@ def _bonus(size: int, kind: int, file: int, rank: int) -> int:
 
 
 def _tables() -> np.ndarray:
-    """By size of the board, 64 * (kind, plus 8 for white) + square."""
-    found = np.zeros((9, 16 * 64), np.int64)
+    """By size of the board, the value at index 64 * (kind, plus 8 for white) + square."""
+    tables = np.zeros((9, 16 * 64), np.int64)
     for size in range(4, 9):
         for kind, worth in MATERIAL.items():
             for rank in range(size):
                 for file in range(size):
                     square, mirrored = 8 * rank + file, 8 * (size - 1 - rank) + file
-                    found[size, 64 * (kind + 8) + square] = worth + _bonus(size, kind, file, rank)
-                    found[size, 64 * kind + mirrored] = -worth - _bonus(size, kind, file, rank)
-    return found
+                    tables[size, 64 * (kind + 8) + square] = worth + _bonus(size, kind, file, rank)
+                    tables[size, 64 * kind + mirrored] = -worth - _bonus(size, kind, file, rank)
+    return tables
 
 
 _TABLE = _tables()
@@ -47,7 +47,7 @@ _TABLE = _tables()
 
 @jitable
 def centipawns(size, board):
-    """What the position is worth to white."""
+    """The value of the position to white."""
     rest, worth = occupied(board), int64(0)
     while rest != uint64(0):
         square = lowest(rest)

@@ -1,4 +1,4 @@
-"""What a chess position at the horizon is worth to searches over sets of worlds."""
+"""A leaf evaluator for chess, for searches over sets of worlds."""
 
 from typing import NamedTuple
 
@@ -9,13 +9,13 @@ from foglight.search.leaves import evaluate
 
 
 class Centipawns(NamedTuple):
-    """The position of a game of chess on a board of that size, at a glance, in centipawns; the king is worth `win`.
+    """The static evaluation of a chess position on a board of that size, in centipawns; the king is worth `win`.
 
     >>> state = fl.new_state("rbc")
     >>> state.play(64)  # white senses nothing
     >>> search = fl.SetSearch("rbc", seat=1, turns=1, leaf=fl.Centipawns())
-    >>> found = search.valuations(state.world)
-    >>> len(found.actions), found.complete
+    >>> valuations = search.valuations(state.world)
+    >>> len(valuations.actions), valuations.complete
     (35, True)
     """
 

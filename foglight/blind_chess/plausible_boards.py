@@ -1,22 +1,24 @@
-"""The boards of blind chess weighed by how the other is likely to move, instead of all of its moves alike.
+"""The boards of blind chess, weighted by how likely the opponent's moves are, instead of all moves alike.
 
     odds(passing) = p
     odds(move)    = (1 - p) * (UNIFORM / moves + (1 - UNIFORM) * exp(gain(move) / TEMPERATURE) / sum of the same)
 
-The gain is what the move adds to the other's position at a glance (`evaluation.py`), less a share of the
-piece that moves if it can be taken where it goes. For the heaviest boards it comes from playing captures out
-(`captures.py`), and for the first few perhaps from an engine. The other does not see our pieces, so these are guesses;
-every move keeps a share, and an attack on our king, which wins if nobody notices, counts like the best move.
+The gain of a move is what it adds to the opponent's position by static evaluation (`evaluation.py`), less a share of
+the moving piece if it can be captured on its new square. For the heaviest boards the gain comes from playing captures
+out (`captures.py`), and for the first few, if there is one, also from an engine. The opponent does not see our pieces,
+so all this is a guess: every move keeps a share, and an attack on our king, which wins if it goes unnoticed, counts
+like the best move.
 
-Some only rush at the king. A board is therefore held twice, the second time with the bit RUSHING, for an other that
-draws its moves by BOLDNESS: attacks on the king, knights that can attack it next, other moves of pieces, and the rest.
-Which kind it is shows in what is seen, since weights are those of both together.
+Some opponents only rush at the king. So each board is held twice, the second time with the bit RUSHING, for an opponent
+that draws its moves by BOLDNESS: attacks on the king, knights that can attack it next, other moves of pieces, and the
+rest. The weights are those of both kinds together, so the observations show which kind the opponent is.
 
-Passing is also what becomes of a request that fails. How often the other does it is learned: one turn of PASSES[1]
-before the game begins was passed, and every turn adds the probability that it was, after what is sensed.
+A request that fails also becomes a pass. How often the opponent passes is learned: PASSES is the number of passed turns
+and of turns assumed before the game begins, and every turn adds the probability that it was passed, given the sense
+after it.
 
-When a sample has died, none of its boards explaining what is seen, boards are corrected by force: what is seen is put
-where it is seen, and taken from elsewhere.
+When a sample has died, because none of its boards explains an observation, boards are corrected by force: the observed
+pieces are put on their squares and removed elsewhere.
 """
 
 from collections.abc import Callable
@@ -51,22 +53,26 @@ from foglight.compile import jitable, kernel
 from foglight.worlds.expansion import sifted
 from foglight.worlds.regeneration import BeliefLost
 
-UNIFORM, TEMPERATURE = 0.25, 80.0
-RUSHING, RUSHERS = uint64(1 << FREE_BITS), 0.15  # a bit of the state, and how likely it is at first
-BOLDNESS = np.array([8.0, 4.0, 1.0, 0.2])
-PASSES = (1.0, 20.0)  # passed turns, and turns
-_PLAYED_OUT = 300  # boards whose moves are judged by playing captures out
-_CORRECTED = 500  # boards that are kept when a sample has died
+UNIFORM, TEMPERATURE = 0.25, 80.0  # share of uniform play; temperature in centipawns
+RUSHING, RUSHERS = uint64(1 << FREE_BITS), 0.15  # a bit of the state, and its probability at first
+BOLDNESS = np.array([8.0, 4.0, 1.0, 0.2])  # weight of a move by its rank (`_rank`)
+PASSES = (1.0, 20.0)  # passed turns and turns assumed before the game
+_PLAYED_OUT = 300  # heaviest boards, whose moves are judged by playing captures out
+_CORRECTED = 500  # heaviest boards corrected when a sample has died
 _MOST = 512
-_PIECE = np.array([0, 100, 300, 1000, 0, 320, 500, 900], float)  # by kind, for what a piece may lose
-_RISK = 0.5
-_PAST_PASSING = uint64((1 << EN_PASSANT[1]) - 1) | RUSHING  # what passing leaves of the state, but for the side to move
+_PIECE = np.array([0, 100, 300, 1000, 0, 320, 500, 900], float)  # value by kind, in centipawns
+_RISK = 0.5  # share of a piece's value lost if it can be captured
+_PAST_PASSING = uint64((1 << EN_PASSANT[1]) - 1) | RUSHING  # bits of the state that a pass keeps, or flips (the turn)
 
-Judge = Callable[[np.ndarray], list[dict[int, int]]]  # what moves are worth to the side to move, by board
+Judge = Callable[[np.ndarray], list[dict[int, int]]]  # by board, moves and their values to the side to move
 
 
 class PlausibleBoards(Boards):
-    """`judge` says what the other's moves are worth on the `judged` heaviest boards; an engine's `analyse` does."""
+    """`Boards` that weigh the opponent's moves.
+
+    `judge` gives the values of the opponent's moves on the `judged` heaviest boards, in centipawns, as an engine's
+    `analyse` does.
+    """
 
     def __init__(
         self,
@@ -83,22 +89,22 @@ class PlausibleBoards(Boards):
         self.boards[1, STATE] |= RUSHING
         self.weights = np.array([1.0 - RUSHERS, RUSHERS])
         self.judge, self.judged = judge, judged
-        self.corrections = 0  # how often the sample has died
+        self.corrections = 0  # how often a sample has died
         self._passes, self._turns = PASSES
         self._passing = 0.0
-        self._before: Any = None  # boards and weights before the other's move, until we have sensed
-        self._mass = 1.0  # of what has not been ruled out since then
+        self._before: Any = None  # boards and weights before the opponent's move, until the next sense
+        self._mass = 1.0  # total weight of the boards not ruled out since then
 
     @property
     def positions(self) -> int:
-        """How many boards there are, each counted once."""
+        """The number of distinct boards, whatever the kind of opponent."""
         plain = self.boards.copy()
         plain[:, STATE] &= ~RUSHING
         return len(np.unique(plain, axis=0))
 
     @property
     def has_sensed(self) -> bool:
-        """Whether the seat, if it is to move, has sensed in this turn."""
+        """Whether the seat has already sensed in its current turn."""
         return self._sensed
 
     def opponent_moved(self, taken: int = NONE) -> None:
@@ -140,20 +146,20 @@ class PlausibleBoards(Boards):
         super()._adopt(boards, weights)
 
     def _learn(self) -> None:
-        """Count the last turn as passed by the probability that it was."""
+        """Count the opponent's last turn as passed with the probability that it was."""
         if self._before is None:
             return
         boards, weights = self._before
         after = boards.copy()
         after[:, STATE] = after[:, STATE] & _PAST_PASSING ^ uint64(1)
-        held = {board.tobytes() for board in self.boards}
-        mass = sum(weight for board, weight in zip(after, weights, strict=True) if board.tobytes() in held)
+        possible = {board.tobytes() for board in self.boards}
+        mass = sum(weight for board, weight in zip(after, weights, strict=True) if board.tobytes() in possible)
         self._passes += min(1.0, self._passing * mass / self._mass)
         self._before = None
 
     def _mix_in(self, odds: np.ndarray, places: np.ndarray, judged: list[dict[int, int]]) -> None:
-        """Where moves have been judged, their odds are half by that."""
-        for i, values in zip(places, judged, strict=False):  # nobody may have judged
+        """Where moves have been judged, half of their odds come from the judgement."""
+        for i, values in zip(places, judged, strict=False):  # a judge may return nothing
             if values:
                 shares = np.exp((np.array([*values.values()], float) - max(values.values())) / TEMPERATURE)
                 moves = list_moves(blind.SIZE, self.boards[i])
@@ -161,7 +167,7 @@ class PlausibleBoards(Boards):
                 odds[i, np.searchsorted(moves, [*values])] += 0.5 * (1.0 - self._passing) * shares / shares.sum()
 
     def _correct(self, force: Callable[[np.ndarray], None]) -> None:
-        """Make the heaviest boards explain what was seen."""
+        """Force the heaviest boards to explain the observation."""
         self.corrections += 1
         kept = np.argsort(-self.weights, kind="stable")[:_CORRECTED]
         boards, weights = self.boards[kept].copy(), self.weights[kept]
@@ -176,7 +182,7 @@ class PlausibleBoards(Boards):
 
 @jitable
 def _rank(child, move):
-    """The place in BOLDNESS of the move that led to this board; 0 if it attacks the king."""
+    """The index in BOLDNESS of the move that led to this board; 0 if it attacks the king."""
     seat = get(child, TURN)
     king = king_of(child, seat)
     if king == uint64(0) or attackers(child, lowest(king), 1 - seat) != uint64(0):
@@ -191,7 +197,7 @@ def _rank(child, move):
 
 @jitable
 def _soften(odds, ranks, n, passing, rushing):
-    """From what n moves are worth, and how bold they are, to how likely they are; passing comes after them."""
+    """Turn the values of n moves and their ranks into probabilities, in place; passing comes after them."""
     best = -np.inf
     for i in range(n):
         best = max(best, odds[i])
@@ -210,7 +216,7 @@ def _soften(odds, ranks, n, passing, rushing):
 
 @kernel
 def _played_out(boards, passing, room):
-    """How likely each move is by playing captures out, and passing, by board: float64[n, _MOST]."""
+    """The probability of each move, and of passing, by playing captures out: float64[boards, _MOST]."""
     odds = np.zeros((len(boards), _MOST))
     moves, child = np.empty(_MOST, np.int64), np.empty(WORDS, np.uint64)
     ranks = np.zeros(_MOST, np.int64)
@@ -230,7 +236,7 @@ def _played_out(boards, passing, room):
 
 @jitable
 def _at_a_glance(parent, moves, n, child, odds, ranks, passing):
-    """The same for one board, without playing captures out."""
+    """The same for one board, by static evaluation."""
     colour = get(parent, TURN)
     over, sign = (0, 1.0) if colour == WHITE else (56, -1.0)
     for j in range(n):
@@ -252,21 +258,21 @@ def _at_a_glance(parent, moves, n, child, odds, ranks, passing):
 
 @kernel
 def _follow_plausibly(given, passing, boards, mass, begin, event, rows, weights, n, table, sieve):
-    """As `boards._follow`, each move by its odds: those given for the first boards, at a glance for the others."""
+    """As `boards._follow`, with moves by probability: `given` for the first boards, then by static evaluation."""
     taken, _, _ = event
     moves, odds, ranks = np.empty(_MOST, np.int64), np.empty(_MOST), np.zeros(_MOST, np.int64)
     board = np.empty(WORDS, np.uint64)
     tried = 0
     while begin < len(boards) and n + _MOST <= len(rows):
         parent = boards[begin]
-        found = write_moves(blind.SIZE, parent, moves)
-        moves[found] = NONE
+        num_moves = write_moves(blind.SIZE, parent, moves)
+        moves[num_moves] = NONE
         if begin < len(given):
-            for i in range(found + 1):
+            for i in range(num_moves + 1):
                 odds[i] = given[begin, i]
         else:
-            _at_a_glance(parent, moves, found, board, odds, ranks, passing)
-        for i in range(found + 1):
+            _at_a_glance(parent, moves, num_moves, board, odds, ranks, passing)
+        for i in range(num_moves + 1):
             if capture_square(parent, moves[i]) == taken:
                 tried += 1
                 share = sifted(mass[begin] * odds[i], sieve)
@@ -284,7 +290,7 @@ def _follow_plausibly(given, passing, boards, mass, begin, event, rows, weights,
 
 
 def _put(board: np.ndarray, square: int, kind: int, colour: int) -> None:
-    """Put a piece on a square, or empty it."""
+    """Put a piece on a square, or empty the square."""
     place = np.uint64(1 << square)
     for i in range(3):
         board[i] = board[i] & ~place | place * np.uint64(kind >> i & 1)
@@ -292,27 +298,32 @@ def _put(board: np.ndarray, square: int, kind: int, colour: int) -> None:
 
 
 def _squares(places: Any) -> list[int]:
+    """The squares of a bitboard."""
     return [square for square in range(64) if int(places) >> square & 1]
 
 
-def _settle_king(board: np.ndarray, colour: int, known: int) -> None:
-    """One king for a side: on a known square if one is there, else somewhere unknown, as close to home as can be."""
+def _settle_king(board: np.ndarray, colour: int, known_squares: int) -> None:
+    """Leave a side one king, on a known square if possible.
+
+    If it has none, put one on the free unknown square closest to its home square.
+    """
     kings = _squares(of_kind(board, KING) & pieces_of(board, colour))
-    kings.sort(key=lambda square: not known >> square & 1)
+    kings.sort(key=lambda square: not known_squares >> square & 1)
     for square in kings[1:]:
         _put(board, square, EMPTY, colour)
     if not kings:
         home = 4 if colour == WHITE else 60
-        free = [square for square in range(64) if not known >> square & 1 and kind_at(board, square) == EMPTY]
+        free = [square for square in range(64) if not known_squares >> square & 1 and kind_at(board, square) == EMPTY]
         _put(board, min(free, key=lambda square: _distance(square, home)), KING, colour)
 
 
 def _distance(one: int, other: int) -> int:
+    """The number of king's moves between two squares."""
     return max(abs(one % 8 - other % 8), abs(one // 8 - other // 8))
 
 
 def _force_window(board: np.ndarray, square: int, seen: int) -> None:
-    """What is seen around a square is there."""
+    """Put the observed pieces into the window around a square."""
     expected, near = np.zeros(WHITES + 1, np.uint64), blind.WINDOW[square]
     blind.unfold(seen, square, expected)
     board[: WHITES + 1] = board[: WHITES + 1] & ~near | expected
@@ -320,7 +331,7 @@ def _force_window(board: np.ndarray, square: int, seen: int) -> None:
 
 
 def _force_capture(board: np.ndarray, taken: int) -> None:
-    """The side to move takes there, with the piece that is closest."""
+    """Let the side to move capture there, with its closest piece."""
     colour = get(board, TURN)
     others = [square for square in _squares(pieces_of(board, colour)) if kind_at(board, square) != KING]
     start = min(others, key=lambda square: (_distance(square, taken), square), default=NONE)
@@ -332,16 +343,16 @@ def _force_capture(board: np.ndarray, taken: int) -> None:
 
 
 def _force_move(board: np.ndarray, taken_move: int, taken: int) -> None:
-    """The side to move has made this move, and has taken there; nothing was in its way."""
+    """Let the side to move have made this move and have captured there; nothing was in its way."""
     colour = get(board, TURN)
-    known = 0
+    known_squares = 0
     if taken_move != NONE:
         start, end, _ = (int(part) ^ (0 if colour == WHITE else 56) for part in meaning_seen(taken_move))
-        known = int(blind.BETWEEN[64 * start + end]) | 1 << end
-        for square in _squares(known):
+        known_squares = int(blind.BETWEEN[64 * start + end]) | 1 << end
+        for square in _squares(known_squares):
             if square != taken:
                 _put(board, square, EMPTY, colour)
         if taken != NONE and kind_at(board, taken) in (EMPTY, KING):
             _put(board, taken, PAWN, 1 - colour)
     blind.play_outcome(board, taken_move)
-    _settle_king(board, 1 - colour, known)
+    _settle_king(board, 1 - colour, known_squares)

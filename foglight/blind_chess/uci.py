@@ -1,10 +1,10 @@
-"""Engines that speak UCI, such as Stockfish: what positions are worth, and what each move in them is.
+"""UCI engines, such as Stockfish: the values of positions and of their moves.
 
-An engine is a program of its own, asked through pipes; several may run side by side. Answers are kept by position. A
-program that dies, hangs or answers what nobody can read is started again and asked once more; if that fails too, the
-position gets what `captures.quiet` says, and after a few such positions in a row we give up. Positions without a king,
-or in which the king of the side that has just moved can be taken, are never sent: there is no such chess, and engines
-crash on it. They are decided here.
+An engine is a separate program, which is asked through pipes; several may run in parallel. Answers are remembered by
+position. A program that dies, hangs or gives an unreadable answer is started again and asked once more. If that fails
+too, the position gets the value of `captures.quiet`; after a few such positions in a row an error is raised. Positions
+without a king, or in which the king of the side that has just moved can be captured, are never sent: they are not legal
+chess, and engines crash on them. Their values are decided here.
 """
 
 import os
@@ -27,38 +27,40 @@ from foglight.chess.board import CLOCK, STATE, TURN, WHITE, WORDS
 from foglight.compile import kernel
 from foglight.names import BadInput
 
-NAMES = ("stockfish",)  # what is looked for
+NAMES = ("stockfish",)  # programs to look for
 _BESIDE_PATH = "/usr/games"  # where Debian puts engines, and where not every PATH looks
 _SAME = uint64((1 << CLOCK[1]) - 1)  # the bits of the state that tell positions apart
-_ALL_LINES = 256
-_SURE = WIN - 1000  # what a score counts at most that is no mate
-_GIVING_UP = 10  # positions in a row on which the engine failed
+_ALL_LINES = 256  # more than the moves of any position
+_SURE = WIN - 1000  # most centipawns of a score that is no mate
+_GIVING_UP = 10  # failures on so many positions in a row raise an error
 _MOVE = re.compile(r"[a-h][1-8][a-h][1-8][qrbn]?$")
-_SEND, _WON, _LOST = 0, 1, 2  # of positions: to be sent, won or lost for the side to move
+_SEND, _WON, _LOST = 0, 1, 2  # fates of positions: to be sent; won or lost for the side to move
 
 
 class Answer(NamedTuple):
-    """What an engine says about a position, in centipawns to the side to move."""
+    """An engine's answer about a position, in centipawns for the side to move."""
 
     value: int
-    lines: dict[str, int]  # by the first move, as `e2e4` or `e7e8q`
+    lines: dict[str, int]  # value by first move, as `e2e4` or `e7e8q`
 
 
 def find_engine(path: str | None = None) -> str:
-    """The program of that name or path, or the first known engine on PATH."""
+    """The path of this program, or of the first known engine on PATH."""
     search = os.pathsep.join((os.environ.get("PATH", ""), _BESIDE_PATH))
-    found = next((which for name in ((path,) if path else NAMES) if (which := shutil.which(name, path=search))), None)
-    if found is None:
+    program = next((which for name in ((path,) if path else NAMES) if (which := shutil.which(name, path=search))), None)
+    if program is None:
         what = f"no program {path!r}" if path else "no chess engine on PATH"
         raise BadInput(f"{what}; install Stockfish (apt-get install stockfish), or say where one is with --engine PATH")
-    return found
+    return program
 
 
 class Engine:
-    """A UCI engine in one or several processes; each position gets `depth` plies, `nodes` or `seconds`, one of them.
+    """A UCI engine in one or several processes.
 
-    A forgetful one starts afresh with every position, which takes it a millisecond; answers then depend on nothing
-    else, unless time limits them.
+    Each position gets `depth` plies, `nodes` nodes or `seconds`; give at most one of them. `memory` is the hash table
+    of each process in MiB, `patience` the seconds before a process counts as hanging, and `remembered` the most answers
+    kept. A `forgetful` engine starts afresh with every position, which takes it a millisecond; answers then depend on
+    nothing else, unless they are limited by time.
     """
 
     def __init__(
@@ -75,7 +77,7 @@ class Engine:
         remembered: int = 200_000,
     ) -> None:
         if sum(map(bool, (depth, nodes, seconds))) > 1 or min(depth, nodes, seconds) < 0:
-            raise BadInput("give an engine one of depth, nodes and seconds, and let it be positive")
+            raise BadInput("give an engine at most one of depth, nodes and seconds, and not a negative number")
         if not 1 <= processes <= 256:
             raise BadInput(f"processes must be from 1 to 256, not {processes}")
         self.path = find_engine(path)
@@ -87,9 +89,8 @@ class Engine:
         self._processes: list[_Process | None] = [None] * processes
         self._owner = os.getpid()  # programs belong to the process that started them
         self._answers: dict[tuple[bytes, bool], Answer] = {}
-        self.asked = self.restarts = self.failures = (
-            0  # positions sent, programs started again, positions without answer
-        )
+        # positions sent, programs started again, positions without answer
+        self.asked = self.restarts = self.failures = 0
         self._failed_in_a_row = 0
 
     def __enter__(self) -> "Engine":
@@ -103,18 +104,21 @@ class Engine:
             self.close()
 
     def close(self) -> None:
-        """End the programs; asking again starts new ones."""
+        """End the programs; the next question starts new ones."""
         if self._owner == os.getpid():
             for place in range(len(self._processes)):
                 self._drop(place)
 
     def evaluate(self, rows: np.ndarray) -> np.ndarray:
-        """What positions are worth to white, in centipawns; rows are worlds of chess on the full board."""
+        """The values of positions to white, in centipawns; rows are worlds of chess on the full board."""
         values = np.array([answer.value for answer in self._answered(rows, every_move=False)], float)
         return np.where(rows[:, STATE] & uint64(1) == uint64(WHITE), values, -values)
 
     def analyse(self, rows: np.ndarray) -> list[dict[int, int]]:
-        """What each legal move is worth to who plays it, for each position; nothing where a king can be taken."""
+        """For each position, the value of each legal move to its player, in centipawns.
+
+        There are no values where a king can be captured.
+        """
         answers = self._answered(rows, every_move=True)
         return [
             {notation.read_coordinates(row, text): value for text, value in answer.lines.items()}
@@ -122,7 +126,7 @@ class Engine:
         ]
 
     def best_moves(self, fen: str, n: int = 1) -> list[tuple[str, int]]:
-        """The n best moves of a position and what they are worth to the side to move, the best first."""
+        """The n best moves of a position and their values to the side to move, the best first."""
         size, board = notation.read_fen(fen)
         if size != 8:
             raise BadInput(f"engines play on 8x8 squares, not {size}x{size}")
@@ -130,7 +134,7 @@ class Engine:
         return sorted(lines.items(), key=lambda line: -line[1])[:n]
 
     def _answered(self, rows: np.ndarray, every_move: bool) -> list[Answer]:
-        """Answers in the order of the rows, from memory where they are known."""
+        """Answers in the order of the rows, from memory where possible."""
         boards = rows[:, :WORDS].copy()
         boards[:, STATE] &= _SAME
         keys = [(board.tobytes(), every_move) for board in boards]
@@ -156,6 +160,7 @@ class Engine:
         return [self._answers[key] for key in keys]
 
     def _ask(self, place: int, share: list[tuple[tuple[bytes, bool], int]], boards: np.ndarray) -> None:
+        """Ask one process about its share of the positions."""
         for key, i in share:
             fen = notation.fen(8, boards[i])
             answer = self._try(place, fen, key[1]) or self._try(place, fen, key[1])
@@ -173,7 +178,7 @@ class Engine:
             self._answers[key] = answer
 
     def _try(self, place: int, fen: str, every_move: bool) -> Answer | None:
-        """The answer of one program, or nothing if it fails; it is then ended, and started again when next asked."""
+        """The answer of one process, or None if it fails; it is then ended, and started again when it is next asked."""
         if self._owner != os.getpid():  # forked: pipes belong to the parent
             self._owner, self._processes = os.getpid(), [None] * len(self._processes)
         process = self._processes[place]
@@ -201,7 +206,7 @@ class Engine:
 
 
 class _Failure(Exception):
-    """The program has died, hangs, or says what cannot be read."""
+    """The program has died, hangs, or gives an unreadable answer."""
 
 
 class _Process:
@@ -240,7 +245,7 @@ class _Process:
         self.program.stdin.write(line.encode() + b"\n")
 
     def until(self, word: str) -> list[str]:
-        """All lines up to the one that begins with a word."""
+        """Read lines up to the first one that begins with this word."""
         assert self.program.stdout is not None
         pipe, lines, end = self.program.stdout.fileno(), [], time.monotonic() + self.patience
         while True:
@@ -253,7 +258,7 @@ class _Process:
                 raise _Failure("no answer")
             more = os.read(pipe, 1 << 16)
             if not more:
-                raise _Failure("it has ended")
+                raise _Failure("the program has ended")
             self.rest += more
 
     def answer(self, fen: str, go: str, lines: int, forgetful: bool) -> Answer:
@@ -263,17 +268,17 @@ class _Process:
             self.say(f"setoption name MultiPV value {lines}")
             self.lines = lines
         self.say(f"position fen {fen}\n{go}")
-        said = self.until("bestmove")
-        best = said[-1].split()[1:2]
+        output = self.until("bestmove")
+        best = output[-1].split()[1:2]
         if not best or (best[0] not in ("(none)", "0000") and not _MOVE.match(best[0])):
-            raise _Failure("that is no move")
-        return _read_answer(said)
+            raise _Failure("bestmove is not a move")
+        return _read_answer(output)
 
 
-def _read_answer(said: Iterable[str]) -> Answer:
+def _read_answer(output: Iterable[str]) -> Answer:
     """The last value of each first move, and of the best line."""
     value, lines = None, {}
-    for line in said:
+    for line in output:
         words = line.split()
         if "score" not in words or "lowerbound" in words or "upperbound" in words:
             continue
@@ -281,7 +286,7 @@ def _read_answer(said: Iterable[str]) -> Answer:
             kind, number = words[words.index("score") + 1 : words.index("score") + 3]
             scored = _centipawns(kind, int(number))
         except ValueError:
-            raise _Failure("that is no score") from None
+            raise _Failure("unreadable score") from None
         move = words[words.index("pv") + 1] if "pv" in words[:-1] else ""
         if _MOVE.match(move):
             lines[move] = scored
@@ -293,7 +298,7 @@ def _read_answer(said: Iterable[str]) -> Answer:
 
 
 def _centipawns(kind: str, number: int) -> int:
-    """A score as one number, a mate in n moves worth a little less than WIN."""
+    """A score as one number; a mate in n moves is worth WIN - n."""
     if kind == "mate":
         return WIN - number if number > 0 else -WIN - number
     if kind != "cp":
@@ -304,11 +309,11 @@ def _centipawns(kind: str, number: int) -> int:
 @kernel
 def _fates(boards):
     """Which positions may be sent to an engine, and who has won the others."""
-    found = np.zeros(len(boards), np.int64)
+    fates = np.zeros(len(boards), np.int64)
     for i in range(len(boards)):
         mover = get(boards[i], TURN)
         if king_of(boards[i], mover) == uint64(0):
-            found[i] = _LOST
+            fates[i] = _LOST
         elif king_of(boards[i], 1 - mover) == uint64(0) or is_in_check(boards[i], 1 - mover):
-            found[i] = _WON
-    return found
+            fates[i] = _WON
+    return fates

@@ -1,1 +1,1 @@
-"""Search: what to do now, from samples of the worlds that a seat holds possible."""
+"""Search: what to do now, from samples of the worlds that a seat considers possible."""

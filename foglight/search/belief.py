@@ -1,8 +1,8 @@
-"""What a searching seat holds possible, whatever the game: the worlds in which it is its turn.
+"""The belief of a searching seat, in any game: the worlds in which it is its turn.
 
-Trick-taking games that promise to hide only cards give independent exact samples whenever they are asked for; all
-others are tracked move by move. Where such a promise is missing and the worlds are too many to be held, deals are
-drawn all the same, and those that the rules allow are taken: legal worlds, but perhaps not all kinds of them.
+Trick-taking games that promise to hide only cards yield independent exact samples at any time. All other games are
+tracked observation by observation. If the promise is missing and there are too many worlds to track, deals are drawn
+all the same and filtered by the rules: these are legal worlds, but perhaps not all kinds of them.
 """
 
 import numpy as np
@@ -17,13 +17,16 @@ from foglight.worlds.deals.story import Unfit
 from foglight.worlds.regeneration import BeliefLost
 from foglight.worlds.tracker import Tracker, Worlds
 
-_INTERPRETED_CAP = 300  # worlds that only Python can move are a thousand times slower
-_FEW = 500  # worlds below which it is better to guess by what pairs of cards say
-_HOPELESS = 1_000_000  # worlds after the deal from which on it makes no sense to track a sample of them
+_INTERPRETED_CAP = 300  # worlds tracked where only Python can step them, a thousand times slower
+_FEW = 500  # if fewer worlds are affordable, owners are guessed from pairs of cards
+_HOPELESS = 1_000_000  # worlds after the deal above which tracking a sample of them is hopeless
 
 
 class Belief:
-    """The belief of one seat through one game; `uniform_play` weighs worlds by how likely random play reaches them."""
+    """The belief of one seat through one game.
+
+    `cap` bounds the worlds. `uniform_play` weighs worlds by their reach probability under uniformly random play.
+    """
 
     def __init__(self, game: Game, seat: int, cap: int, seed: int, uniform_play: bool = False) -> None:
         self.game, self.seat, self.cap, self.seed = game, seat, cap, seed
@@ -69,7 +72,7 @@ class Belief:
         return self._tracker.worlds()
 
     def _catch_up(self) -> None:
-        """Track what deals can make nothing of, if there is any hope."""
+        """Start tracking where deals have failed, unless there are far too many worlds."""
         if worlds_in_layers(self.game) > _HOPELESS:
             return
         self._track(self.cap)
@@ -79,7 +82,7 @@ class Belief:
                 self._follow(self._tracker, observation)
 
     def _dealt(self, guess: bool) -> Worlds:
-        """Worlds drawn from deals; with `guess` whatever the game promises."""
+        """Worlds drawn from deals; with `guess` without relying on the game's promises."""
         filter_ = DealFilter(self.game, self.observations, self.seat, self.policy, self.seat, guess=guess)
         seed = int(fold(self.seed, len(self.observations))) >> 1
         n = filter_.affordable(self.cap)
@@ -90,5 +93,5 @@ class Belief:
             return Worlds(rows, np.full(len(rows), 1.0 / len(rows)), False)
         rows, weights = filter_.weighted_worlds(n, seed)
         if not weights.any():
-            raise BadInput(f"random play never leads to what seat {self.seat} has seen")
+            raise BadInput(f"random play never leads to the observations of seat {self.seat}")
         return Worlds(rows, weights / weights.sum(), False)

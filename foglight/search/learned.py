@@ -1,6 +1,6 @@
-"""A value network as a leaf: what it says of a world that everybody sees, a belief of one history.
+"""A value network as a leaf evaluator: the value of a single world, as a belief of one history.
 
-The weights lie in plain arrays and the forward pass is compiled, so that a search can ask from within.
+The weights lie in plain arrays and the forward pass is compiled, so that a search can call it from a kernel.
 """
 
 from pathlib import Path
@@ -13,25 +13,25 @@ from foglight.names import BadInput
 from foglight.rules import MOST_FEATURES, TERMINAL, Game, player, private_features, public_features, returns
 from foglight.search.leaves import evaluate
 
-_WIDEST = 4096  # numbers in a layer
+_WIDEST = 4096  # most numbers in a layer
 
 
 class Learned(NamedTuple):
-    """A particle network: its perceptrons as flat weights, and room to work in."""
+    """A particle network: the flat weights of its perceptrons, and working memory."""
 
     basis: np.ndarray  # float32: weights and biases of the change of basis, layer after layer
-    basis_widths: np.ndarray  # int64: of its layers, from inputs to outputs
-    faces: np.ndarray  # the same for the faces; empty if the network projects
+    basis_widths: np.ndarray  # int64: widths of its layers, from inputs to outputs
+    faces: np.ndarray  # the same for the faces; empty if the network has none
     faces_widths: np.ndarray
     regression: np.ndarray
     regression_widths: np.ndarray
-    room: np.ndarray  # float32[6, _WIDEST]
+    room: np.ndarray  # float32[6, _WIDEST], working memory
 
 
 def learned(game: Game, path: Path | str) -> Learned:
-    """From the file of a particle network that answers anywhere.
+    """A leaf evaluator from the file of a particle network that can evaluate any belief.
 
-    A belief of one history has mass 1, so it does not matter whether the network multiplies by it.
+    A belief of one history has mass 1, so it does not matter whether the network multiplies its values by the mass.
     """
     from foglight.values.networks.training import load_network  # needs PyTorch
 
@@ -46,7 +46,7 @@ def learned(game: Game, path: Path | str) -> Learned:
 
 
 def _flat(perceptron: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Weights input by input and then biases, layer after layer; and the widths."""
+    """The weights and widths of a perceptron: layer after layer, first the weights input by input, then the biases."""
     if perceptron is None:
         return np.zeros(0, np.float32), np.zeros(0, np.int64)
     layers = [layer for layer in perceptron if hasattr(layer, "weight")]
@@ -87,7 +87,7 @@ def _value(leaf, game, world, random, out):
 
 @jitable
 def _forward(weights, widths, inputs, room, other, outputs):
-    """A perceptron with ReLU between its layers; `inputs` are left alone."""
+    """A perceptron with ReLU between its layers; `inputs` stay unchanged."""
     at, layers = 0, len(widths) - 1
     for layer in range(layers):
         source = inputs if layer == 0 else (room if layer % 2 == 1 else other)

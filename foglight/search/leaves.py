@@ -1,7 +1,7 @@
-"""Leaf evaluators: what a world is worth to each seat if all cards lay open.
+"""Leaf evaluators: the payoff that each seat can expect in a world of which it knows everything.
 
-A leaf is a NamedTuple that implements the rule `evaluate`; kernels are compiled for its type. It brings the room it
-works in, since rules allocate nothing.
+A leaf is a NamedTuple that implements the rule `evaluate`; kernels are compiled for its type. It brings its own working
+memory, since rules allocate nothing.
 """
 
 from typing import Any, NamedTuple
@@ -33,11 +33,11 @@ from foglight.rules import (
 
 @required
 def evaluate(leaf: Any, game: Game, world: Any, random: Any, out: Any) -> None:
-    """Write what each seat can expect in this world into `out`; the world may be changed."""
+    """Write the expected payoff of each seat in this world into `out`; the world may be changed."""
 
 
 class Rollout(NamedTuple):
-    """One random game to the end."""
+    """One uniformly random game to the end."""
 
     actions: np.ndarray  # int64[max_legal]
     odds: np.ndarray  # float64[max_legal]
@@ -62,30 +62,34 @@ def _roll_out(leaf, game, world, random, out):
 
 # Minimax ------------------------------------------------------------------------------------------------------------
 
-_EXACT, _AT_LEAST, _AT_MOST = 1, 2, 3
+_EXACT, _AT_LEAST, _AT_MOST = 1, 2, 3  # kinds of a stored value
+
+_ACTIONS, _NEXT, _AVERAGING = range(3)  # columns of a frame: number of actions, index of the next, 1 if chance moves
+_ALPHA, _BETA, _BEST, _ALPHA_ON_ENTRY, _BETA_ON_ENTRY = range(5)  # columns of the bounds
+_NODES, _CUT = range(2)  # places of the tally: nodes entered, 1 if the horizon was reached
 
 
 class Minimax(NamedTuple):
-    """The value with all cards open and both seats playing best, by alpha-beta with a table of positions.
+    """The value with perfect information and optimal play of both seats, by alpha-beta with a transposition table.
 
-    Chance is averaged over. After `plies` further actions one random game stands for the rest, and nothing that rests
-    on it is remembered. One table serves all evaluations of a search, and may go on to serve the next.
+    Chance nodes are averaged. After `plies` actions one random game stands in for the rest, and no value that depends
+    on one is stored. One table serves all evaluations of a search, and may also serve the next search.
     """
 
-    stack: Any  # worlds, one for each ply and one more
+    stack: Any  # plies + 1 worlds
     actions: np.ndarray  # int64[plies + 1, max_legal]
     odds: np.ndarray  # float64[plies + 1, max_legal]
-    frames: np.ndarray  # int64[plies + 1, 3]: actions, the next of them, whether chance moves
-    bounds: np.ndarray  # float64[plies + 1, 5]: alpha, beta, best so far, alpha and beta on entry
-    keys: np.ndarray  # uint64[a power of 2]
+    frames: np.ndarray  # int64[plies + 1, 3]: columns _ACTIONS to _AVERAGING
+    bounds: np.ndarray  # float64[plies + 1, 5]: columns _ALPHA to _BETA_ON_ENTRY
+    keys: np.ndarray  # uint64[a power of 2]: the table, by position
     values: np.ndarray  # float64[the same]
-    kinds: np.ndarray  # int8[the same]: what the value is; 0: nothing
+    kinds: np.ndarray  # int8[the same]: the kind of the value, 0 if the slot is free
     room: Rollout
-    tally: np.ndarray  # int64[2]: nodes, and 1 if the horizon was met
+    tally: np.ndarray  # int64[2]: _NODES, _CUT
 
 
 def minimax(game: Game, plies: int = 64, table: int = 1 << 18) -> Minimax:
-    """`table` is how many positions are remembered, a power of 2."""
+    """A minimax leaf; `table` is the number of slots of its table, a power of 2."""
     if num_players(game) != 2:
         raise BadInput(f"minimax leaves are for two seats; {game} has {num_players(game)}")
     return Minimax(
@@ -107,8 +111,8 @@ def _search_minimax(leaf, game, world, random, out):
     mask, plies = uint64(len(leaf.keys) - 1), len(leaf.frames) - 1
     copy_world(game, leaf.stack[0], world)
     lay_open(game, leaf.stack[0])
-    leaf.bounds[0, 0], leaf.bounds[0, 1] = -np.inf, np.inf
-    leaf.tally[1] = 0
+    leaf.bounds[0, _ALPHA], leaf.bounds[0, _BETA] = -np.inf, np.inf
+    leaf.tally[_CUT] = 0
     level, entering, value = 0, True, 0.0
     while level >= 0:
         node, bounds, frame = leaf.stack[level], leaf.bounds[level], leaf.frames[level]
@@ -117,59 +121,61 @@ def _search_minimax(leaf, game, world, random, out):
         slot = int64(code & mask)
         settled = False
         if entering:
-            leaf.tally[0] += 1
-            bounds[3], bounds[4] = bounds[0], bounds[1]
+            leaf.tally[_NODES] += 1
+            bounds[_ALPHA_ON_ENTRY], bounds[_BETA_ON_ENTRY] = bounds[_ALPHA], bounds[_BETA]
             if mover == TERMINAL:
                 returns(game, node, out)
                 value, settled = out[0], True
             elif level == plies:
                 _roll_out(leaf.room, game, node, random, out)
                 value, settled = out[0], True
-                leaf.tally[1] = 1
+                leaf.tally[_CUT] = 1
             elif leaf.keys[slot] == code:
-                known, kind = leaf.values[slot], leaf.kinds[slot]
+                stored, kind = leaf.values[slot], leaf.kinds[slot]
                 if (
                     kind == _EXACT
-                    or (kind == _AT_LEAST and known >= bounds[1])
-                    or (kind == _AT_MOST and known <= bounds[0])
+                    or (kind == _AT_LEAST and stored >= bounds[_BETA])
+                    or (kind == _AT_MOST and stored <= bounds[_ALPHA])
                 ):
-                    value, settled = known, True
+                    value, settled = stored, True
             if settled:
                 level, entering = level - 1, False
                 continue
-            frame[1], frame[2] = 0, 1 if mover == CHANCE else 0
+            frame[_NEXT], frame[_AVERAGING] = 0, 1 if mover == CHANCE else 0
             if mover == CHANCE:
-                frame[0] = chance(game, node, leaf.actions[level], leaf.odds[level])
-                bounds[2] = 0.0
+                frame[_ACTIONS] = chance(game, node, leaf.actions[level], leaf.odds[level])
+                bounds[_BEST] = 0.0
             else:
-                frame[0] = legal(game, node, leaf.actions[level])
-                bounds[2] = -np.inf if mover == 0 else np.inf
-        else:  # a child has come back with its value
-            if frame[2] == 1:
-                bounds[2] += leaf.odds[level, frame[1] - 1] * value
+                frame[_ACTIONS] = legal(game, node, leaf.actions[level])
+                bounds[_BEST] = -np.inf if mover == 0 else np.inf
+        else:  # a child has returned its value
+            if frame[_AVERAGING] == 1:
+                bounds[_BEST] += leaf.odds[level, frame[_NEXT] - 1] * value
             elif mover == 0:
-                bounds[2] = max(bounds[2], value)
-                bounds[0] = max(bounds[0], value)
+                bounds[_BEST] = max(bounds[_BEST], value)
+                bounds[_ALPHA] = max(bounds[_ALPHA], value)
             else:
-                bounds[2] = min(bounds[2], value)
-                bounds[1] = min(bounds[1], value)
-        if frame[1] == frame[0] or (frame[2] == 0 and bounds[0] >= bounds[1]):
-            value = bounds[2]
-            if leaf.tally[1] == 0:
+                bounds[_BEST] = min(bounds[_BEST], value)
+                bounds[_BETA] = min(bounds[_BETA], value)
+        if frame[_NEXT] == frame[_ACTIONS] or (frame[_AVERAGING] == 0 and bounds[_ALPHA] >= bounds[_BETA]):
+            value = bounds[_BEST]
+            if leaf.tally[_CUT] == 0:
                 kind = _EXACT
-                if frame[2] == 0 and value >= bounds[4]:
+                if frame[_AVERAGING] == 0 and value >= bounds[_BETA_ON_ENTRY]:
                     kind = _AT_LEAST
-                elif frame[2] == 0 and value <= bounds[3]:
+                elif frame[_AVERAGING] == 0 and value <= bounds[_ALPHA_ON_ENTRY]:
                     kind = _AT_MOST
                 leaf.keys[slot], leaf.values[slot], leaf.kinds[slot] = code, value, kind
             level, entering = level - 1, False
             continue
         below_ = leaf.stack[level + 1]
         copy_world(game, below_, node)
-        step(game, below_, leaf.actions[level, frame[1]])
+        step(game, below_, leaf.actions[level, frame[_NEXT]])
         lay_open(game, below_)
-        frame[1] += 1
+        frame[_NEXT] += 1
         further = leaf.bounds[level + 1]
-        further[0], further[1] = (-np.inf, np.inf) if frame[2] == 1 else (bounds[0], bounds[1])
+        further[_ALPHA], further[_BETA] = (
+            (-np.inf, np.inf) if frame[_AVERAGING] == 1 else (bounds[_ALPHA], bounds[_BETA])
+        )
         level, entering = level + 1, True
     out[0], out[1] = value, -value

@@ -1,1 +1,1 @@
-"""What may be true: sets of worlds that agree with what somebody has observed."""
+"""Beliefs: the sets of worlds that agree with a viewer's observations."""

@@ -1,8 +1,8 @@
 """All worlds that agree with a viewer's observations, by breadth-first enumeration [Solinas2023, Theorem 2].
 
 A layer is the set of distinct worlds that explain the first t observations (`expansion.py`). A transition that shows
-the viewer the next observation leads to the next layer, one that shows nothing stays, any other is impossible. Exact;
-its cost is the number of distinct worlds on the way, which `limit` bounds.
+the viewer the next observation leads to the next layer; one that shows nothing stays in its layer; any other is
+impossible. The result is exact. The cost grows with the number of distinct worlds in the layers, which `limit` bounds.
 """
 
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ from foglight.worlds.expansion import Expansion
 
 
 def consistent_worlds(game: str | Game, observations: Sequence[int], viewer: int, limit: int = 1_000_000) -> Any:
-    """The distinct worlds in which `viewer` has observed exactly this, as rows, ascending; none if that cannot happen.
+    """The distinct worlds in which `viewer` has observed exactly this, as rows in ascending order, perhaps none.
 
-    Boxed worlds come as a list.
+    Boxed worlds come as a list, in no particular order.
     """
     game = load_game(game)
     rows = new_worlds(game, 1)
@@ -33,12 +33,12 @@ def consistent_worlds(game: str | Game, observations: Sequence[int], viewer: int
             break
         layer = expansion.follow(layer.rows, layer.weights, observation, limit, random)
     if layer.thinned:
-        raise BadInput(f"more than {limit} worlds agree with these observations; raise the limit to hold them all")
+        raise BadInput(f"more than {limit} worlds agree with these observations; raise the limit")
     return layer.rows if boxed else np.unique(layer.rows, axis=0)
 
 
 def legal_actions(game: str | Game, observations: Sequence[int], seat: int) -> list[int]:
-    """What `seat` may do when it is asked to move after these observations, which determine it."""
+    """The legal actions of `seat` when it is to move after these observations, which determine them."""
     game = load_game(game)
     out = np.empty(max_legal(game), np.int64)
     n = _legal_somewhere(game, consistent_worlds(game, observations, seat), seat, out)
@@ -49,7 +49,7 @@ def legal_actions(game: str | Game, observations: Sequence[int], seat: int) -> l
 
 @kernel
 def _legal_somewhere(game, worlds, seat, out):
-    """The legal actions in the first world in which `seat` moves; how many, 0 if there is none."""
+    """Write the legal actions of the first world in which `seat` moves; returns how many, 0 without such a world."""
     for i in range(len(worlds)):
         if player(game, worlds[i]) == seat:
             return legal(game, worlds[i], out)

@@ -1,17 +1,18 @@
-"""From one layer of possible worlds to the next, merging equal worlds and thinning what is too much.
+"""From one layer of possible worlds to the next: equal worlds are merged, and layers above a cap are thinned.
 
-A layer holds the worlds that explain the first so many observations of a viewer, with weights:
+A layer holds the worlds that explain the first t observations of a viewer, with weights:
 
-    weight(world) = sum of weight(parent) * odds(entry), over the entries that show the viewer what it saw
+    weight(world) = sum of weight(parent) * odds(transition), over the transitions that show the viewer its observation
 
-Without a policy every entry counts 1; with one, odds are chance's and the policy's. Equal worlds are found by a hash
-table with open addressing; rows are compared in full. Weight that comes late, to a world whose own has been passed on
-already, is passed on in another round, so that the order in which worlds are met does not matter.
+Without a policy the odds are 1; with one, they are the probabilities given by chance and by the policy. Equal worlds
+are found by a hash table with open addressing; rows are compared in full. A world can receive more weight after its
+weight has already been passed on to its successors. That weight is passed on in another round, so the result does not
+depend on the order in which worlds are reached.
 
-If there are more than `cap` worlds, those heavier than a threshold stay as they are, and the others are drawn
-systematically and carry the threshold as their weight (Fearnhead and Clifford, 2003). It happens while children stream
-by: when room for twice the cap is full, what is there is thinned, and later children pass through the same sieve. The
-expected weight of every world is its true one.
+If there are more than `cap` worlds, those heavier than a threshold keep their weights; the others are drawn
+systematically, and each one drawn gets the threshold as its weight (Fearnhead and Clifford, 2003). Thinning happens
+while children are generated: when there are more than twice the cap, they are thinned, and later children pass through
+a sieve with the same threshold. The expected weight of every world is its true weight.
 """
 
 from dataclasses import dataclass
@@ -41,38 +42,43 @@ from foglight.rules import (
 from foglight.tables import place, table_of
 
 ANYTHING = -(1 << 63)  # stands for every observation, NOTHING included
-_NOBODY = -9  # no mover
-_CHUNK = 4096  # worlds whose transitions are listed at once, so that room for them stays small
-_FIRST_ROOM = 256  # worlds; room doubles when it runs out
-_TODO = 0.0  # pending weight from here on has yet to be passed on to those that follow unnoticed
+_NOBODY = -9  # a viewer that never moves
+_CHUNK = 4096  # worlds whose transitions are listed in one call, to bound the memory
+_FIRST_ROOM = 256  # worlds that fit at first; the arrays double in size when they are full
+# `pending` of a world: weight not yet passed on to its unnoticed successors, if at least _TODO; else one of two marks
+_TODO = 0.0
 _PASSED, _OWN_TURN = -1.0, -2.0
+_THRESHOLD, _CARRIED = 0, 1  # places of the sieve: smaller shares are thinned; their sum so far, in thresholds
+# places of the tally: the next parent, 1 while unnoticed transitions are followed, 1 if another round is needed,
+# the number of rows, transitions tried
+_NEXT_PARENT, _FOLLOWING, _AGAIN, _ROWS, _TRIED = range(5)
 
 
 class Explained(NamedTuple):
-    """A layer: worlds, and whether any had to be left out."""
+    """A layer of worlds that explain the observations so far."""
 
     rows: Any  # uint64[n, W], or a list of boxed worlds
     weights: np.ndarray  # float64[n]
     turns: np.ndarray  # bool[n]: whether the viewer is to move
-    thinned: bool
-    tried: int  # transitions
+    thinned: bool  # whether any world had to be left out
+    tried: int  # transitions tried for this layer
 
 
 @dataclass(frozen=True)
 class Expansion:
-    """How layers follow each other, for one viewer of one game."""
+    """Computes layer after layer for one viewer of one game."""
 
     game: Game
     viewer: int
     policy: Any
-    width: int  # how many words of a row tell worlds apart; 0 if worlds are boxed
+    width: int  # worlds are equal if the first `width` words of their rows are; 0 if worlds are boxed
 
     def follow(self, rows: Any, weights: np.ndarray, observation: int, cap: int, random: np.ndarray) -> Explained:
-        """The layer that follows when the viewer observes this."""
+        """The layer after the viewer's next observation."""
         return self._explained(rows, weights, observation, rows[:0], np.ones(0), cap, random)
 
     def close(self, rows: Any, weights: np.ndarray, cap: int, random: np.ndarray) -> Explained:
-        """The layer of these worlds and all that follow from them unnoticed."""
+        """The layer of these worlds and of all worlds that unnoticed transitions lead to from them."""
         return self._explained(rows[:0], np.ones(0), NOTHING, rows, weights, cap, random)
 
     def _explained(
@@ -85,15 +91,18 @@ class Expansion:
         cap: int,
         random: np.ndarray,
     ) -> Explained:
-        """The children of `source` that show `observation`, and `given`, with all that follows from these unnoticed."""
+        """The children of `source` that show `observation`, the worlds `given`, and all their unnoticed successors.
+
+        `mass` and `shares` are the weights of `source` and of `given`.
+        """
         most, n, boxed = int(max_legal(self.game)), len(given), isinstance(source, list)
         full = max(2 * cap, n) + most
         size = full if boxed else min(full, max(_FIRST_ROOM, 2 * n, 2 * len(source)) + most)
         rows: Any = list(given) if boxed else np.empty((size, source.shape[1]), np.uint64)
         weights, pending = np.empty(size), np.empty(size)
         rows[:n], weights[:n], pending[:n] = given, shares, shares
-        sieve = np.zeros(2)  # the threshold, and how much of it has been carried on
-        tally = np.array([0, 0, 0, n, 0])  # next parent, whether unnoticed ones are followed, again, rows, transitions
+        sieve = np.zeros(2)
+        tally = np.array([0, 0, 0, n, 0])
         done = thinned = False
         while not done:
             table = table_of(rows, n, self.width, is_compiled(self.game, self.policy))
@@ -101,7 +110,7 @@ class Expansion:
                 self.game, self.policy, source, mass, observation, self.viewer, self.width, size - most,
                 rows, weights, pending, table, sieve, tally,
             )  # fmt: skip
-            n = int(tally[3])
+            n = int(tally[_ROWS])
             if not done and size < full:
                 size = min(full, 2 * size)
                 rows, weights, pending = (np.resize(old, (size, *old.shape[1:])) for old in (rows, weights, pending))
@@ -112,24 +121,24 @@ class Expansion:
                 rows[: len(kept)], weights[: len(kept)] = chosen(rows, kept), new
                 if boxed:
                     del rows[len(kept) :]
-                if tally[1]:
-                    tally[0] = np.searchsorted(kept, tally[0])
-                n = tally[3] = len(kept)
+                if tally[_FOLLOWING]:
+                    tally[_NEXT_PARENT] = np.searchsorted(kept, tally[_NEXT_PARENT])
+                n = tally[_ROWS] = len(kept)
                 sieve[:] = threshold, unit(random)
-        return Explained(rows[:n], weights[:n], pending[:n] == _OWN_TURN, thinned, int(tally[4]))
+        return Explained(rows[:n], weights[:n], pending[:n] == _OWN_TURN, thinned, int(tally[_TRIED]))
 
 
 def thin(weights: np.ndarray, target: int, offset: float) -> tuple[np.ndarray, np.ndarray, float]:
-    """Which of the weights to keep, their new weights, and the threshold: about `target` of them, none biased.
+    """Thin weights to about `target` of them, without bias: the indices kept, their new weights, and the threshold.
 
-    Weights above the threshold stay, the others are drawn systematically and become the threshold.
+    Weights above the threshold stay. The others are drawn systematically and, if drawn, become the threshold.
     """
     if not weights.any():
         weights = np.ones(len(weights))
     threshold = weights.sum() / target
     if weights.max() > threshold:
         ordered = np.sort(weights)
-        rests = np.cumsum(ordered)[::-1][:target]  # of all but the k heaviest
+        rests = np.cumsum(ordered)[::-1][:target]  # by k: the sum of all but the k heaviest
         thresholds = rests / (target - np.arange(target))
         threshold = thresholds[np.argmax(ordered[::-1][:target] <= thresholds)]
     heavy = weights > threshold
@@ -139,21 +148,21 @@ def thin(weights: np.ndarray, target: int, offset: float) -> tuple[np.ndarray, n
 
 
 def chosen(rows: Any, which: np.ndarray) -> Any:
-    """Some of the worlds."""
+    """The worlds at these indices."""
     return rows[which] if isinstance(rows, np.ndarray) else [rows[i] for i in which]
 
 
 def _rescaled(pending: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """What is pending grows like the weight of which it is a part."""
+    """Scale pending weight by the same factor as the weight it is part of."""
     scale = np.divide(new, old, out=np.ones(len(new)), where=old > 0.0)
     return np.where(pending >= _TODO, pending * scale, pending)
 
 
 @jitable
 def list_choices(game, policy, world, mover, viewer, actions, odds):
-    """Write what may happen in a world into `actions`, and how likely it is into `odds`; how many.
+    """Write the actions possible in a world into `actions` and their probabilities into `odds`; returns how many.
 
-    Without a policy, and where the viewer moves, only the outcomes of chance have odds.
+    Without a policy, and where the viewer moves, only outcomes of chance get probabilities.
     """
     if mover == TERMINAL:
         return 0
@@ -166,7 +175,7 @@ def list_choices(game, policy, world, mover, viewer, actions, odds):
 
 
 def hold(game, rows, n, world):
-    """Make row n equal to a world; of boxed worlds there are n, and one more is made."""
+    """Copy a world into row n. A list holds n boxed worlds and gets one more."""
     if isinstance(rows, list):
         rows += new_worlds(game, 1)
     copy_world(game, rows[n], world)
@@ -179,23 +188,24 @@ def _hold(game, rows, n, world):
 
 @jitable
 def sifted(share, sieve):
-    """The weight with which a share goes on, below 0 if it is dropped; the sieve is a threshold and what is carried."""
-    if share >= sieve[0]:
+    """The weight with which a share passes the sieve; negative if it is dropped."""
+    if share >= sieve[_THRESHOLD]:
         return share
-    sieve[1] += share / sieve[0]
-    if sieve[1] < 1.0:
+    sieve[_CARRIED] += share / sieve[_THRESHOLD]
+    if sieve[_CARRIED] < 1.0:
         return -1.0
-    sieve[1] -= 1.0
-    return sieve[0]
+    sieve[_CARRIED] -= 1.0
+    return sieve[_THRESHOLD]
 
 
 @kernel
 def _expand(game, policy, source, mass, observation, viewer, width, room, rows, weights, pending, table, sieve, tally):
-    """Add children to `rows` until all is done (True), or there are more than `room` (False)."""
+    """Add children to `rows`. Returns True when all parents are done, False when there are more than `room` rows."""
     actions = np.empty(max_legal(game), np.int64)
     odds = np.empty(max_legal(game))
     after = new_worlds(game, 1)[0]
-    next_parent, following, again, n, tried = tally[0], tally[1], tally[2], tally[3], tally[4]
+    next_parent, following, again = tally[_NEXT_PARENT], tally[_FOLLOWING], tally[_AGAIN]
+    n, tried = tally[_ROWS], tally[_TRIED]
     done = False
     while not done and n <= room:
         if following == 0 and next_parent == len(source):
@@ -243,27 +253,28 @@ def _expand(game, policy, source, mass, observation, viewer, width, room, rows, 
                     else:
                         pending[at] = share
                         again = 1
-    tally[0], tally[1], tally[2], tally[3], tally[4] = next_parent, following, again, n, tried
+    tally[_NEXT_PARENT], tally[_FOLLOWING], tally[_AGAIN] = next_parent, following, again
+    tally[_ROWS], tally[_TRIED] = n, tried
     return done
 
 
-# Every transition by itself -------------------------------------------------------------------------------------
+# Single transitions ---------------------------------------------------------------------------------------------
 
 
 class Transitions(NamedTuple):
-    """Some transitions from worlds of a layer."""
+    """Transitions from the worlds of a layer, one per row."""
 
-    rows: Any  # the worlds that follow: uint64[n, W], or an array of boxed worlds
-    parents: np.ndarray  # int64[n], places of worlds in the layer
+    rows: Any  # the worlds after them: uint64[n, W], or an array of boxed worlds
+    parents: np.ndarray  # int64[n]: indices of worlds in the layer
     actions: np.ndarray  # int64[n]
-    odds: np.ndarray  # float64[n]: of chance and of all seats; 1 without a policy
-    shown: np.ndarray  # int64[n]: what the viewer observes
+    odds: np.ndarray  # float64[n]: probabilities by chance and by the policy; 1 without a policy
+    shown: np.ndarray  # int64[n]: the viewer's observation
 
 
 def transitions(game: Game, policy: Any, rows: np.ndarray, viewer: int, observation: int) -> Transitions:
-    """The transitions from some worlds that show the viewer this observation; ANYTHING stands for all of them.
+    """The transitions from these worlds that show the viewer this observation; ANYTHING stands for every observation.
 
-    With a policy, those that it rules out are left out. Boxed worlds come in an array of objects.
+    With a policy, transitions of probability 0 are left out. Boxed worlds come in an array of objects.
     """
     parts = []
     for first in range(0, max(1, len(rows)), _CHUNK):
@@ -278,7 +289,7 @@ def transitions(game: Game, policy: Any, rows: np.ndarray, viewer: int, observat
 
 
 def as_array(worlds: Any) -> np.ndarray:
-    """Rows of words as they are; boxed worlds as an array of objects."""
+    """Rows of words unchanged; boxed worlds as an array of objects."""
     if isinstance(worlds, np.ndarray):
         return worlds
     boxes = np.empty(len(worlds), object)
@@ -288,7 +299,10 @@ def as_array(worlds: Any) -> np.ndarray:
 
 @kernel
 def _list_transitions(game, policy, worlds, viewer, observation, rows, numbers, shares):
-    """Write every transition that shows the observation; how many. `numbers` are parents, actions, observations."""
+    """Write every transition that shows the observation; returns how many.
+
+    The rows of `numbers` are parents, actions and observations.
+    """
     actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
     after = new_worlds(game, 1)[0]
     n = 0

@@ -1,12 +1,13 @@
-"""History filtering [Solinas2023]: what may have happened, given what somebody has observed.
+"""History filtering [Solinas2023]: the histories that agree with a viewer's observations.
 
-    FILTER          viewer=PUBLIC: the histories of a public state that a joint policy may reach
+    FILTER          viewer=PUBLIC: the histories of a public state that have positive reach probability under a policy
     FILTER-BELIEF   viewer=seat: the histories of that seat's information state
-    FILTER-RANGE    .range(seat): the information states of a seat within it
+    FILTER-RANGE    .range(seat): the information states of a seat among these histories
 
-each with five problems: exists, construct, count, enumerate, sample. A history belongs to the observations if it gives
-the viewer exactly them, whoever moves next, unless a mover is asked for: a seat that is asked to act knows that it is
-its turn. Without a policy every history counts alike; with one, its weight is its reach probability, chance included.
+Each comes as five problems: exists, construct, count, enumerate, sample. A history agrees with the observations if it
+shows the viewer exactly these, whoever moves next. With a `mover`, that seat must also be next to move: a seat that is
+asked to act knows that it is its turn. Without a policy every history has weight 1; with one, its weight is its reach
+probability, chance included.
 """
 
 import importlib.util
@@ -39,7 +40,7 @@ _WORKERS = {"layers": Layers, "deals": DealFilter, "sat": Sat}
 
 
 class HistoryFilter:
-    """The histories that agree with a viewer's observations: what `fl.history_filter` gives.
+    """The histories that agree with a viewer's observations, as `fl.history_filter` returns them.
 
     >>> state = fl.new_state("kuhn_poker")
     >>> for action in (0, 1, 1):  # the jack, the queen, a bet
@@ -76,15 +77,15 @@ class HistoryFilter:
             self._worker = self._deals_or_layers()
         else:
             self._worker = self._made(self._chosen() if method == "auto" else method)
-        self.method = next(name for name, made in _WORKERS.items() if isinstance(self._worker, made))
+        self.method = next(name for name, worker in _WORKERS.items() if isinstance(self._worker, worker))
 
     def _made(self, method: str) -> Any:
-        asked = (self.game, self.observations, self.viewer, self._policy)
+        arguments = (self.game, self.observations, self.viewer, self._policy)
         if method == "sat":
-            return Sat(*asked, self._limit)
+            return Sat(*arguments, self._limit)
         if method == "deals":
-            return DealFilter(*asked, self._mover, self._limit)
-        return Layers(*asked, self._limit, self._mover)
+            return DealFilter(*arguments, self._mover, self._limit)
+        return Layers(*arguments, self._limit, self._mover)
 
     def _chosen(self) -> str:
         if self._mover is not None or self._policy is not None or importlib.util.find_spec("pysat") is None:
@@ -92,9 +93,11 @@ class HistoryFilter:
         return "layers" if formula(self.game, self.observations, self.viewer) is None else "sat"
 
     def _deals_or_layers(self) -> Any:
-        """Deals where the game promises what they suppose, and nothing speaks against it; layers where they fit.
+        """The filter of a trick-taking game: by deals if the game makes the promises they need, else by layers.
 
-        What is left are samples from deals, which say that they are not exact; the rest is refused with a line.
+        Layers also replace deals that fail a check. They are built only if the game probably has at most `limit`
+        worlds. Otherwise the deals filter stays: it marks its samples as not exact, and refuses the rest with an
+        `Unfit` error.
         """
         deals = self._made("deals")
         if deals.complete:
@@ -111,34 +114,37 @@ class HistoryFilter:
             return deals
 
     def exists(self) -> bool:
-        """Whether anything could have led there."""
+        """Whether any history agrees with the observations."""
         return bool(self._worker.exists())
 
     def construct(self, seed: int = 0) -> State:
-        """Some history that could have."""
+        """One history that agrees with the observations."""
         state: State = self._worker.construct(seed)
         return state
 
     def count(self) -> int:
-        """How many there are, exactly."""
+        """The exact number of histories."""
         return int(self._worker.count())
 
     def enumerate(self) -> Iterator[tuple[State, float]]:
-        """All of them, each with its reach probability, or 1 without a policy."""
+        """Every history with its weight: its reach probability, or 1 without a policy."""
         yield from self._worker.enumerate()
 
     def sample(self, n: int, seed: int = 0) -> list[State]:
-        """Draws in proportion to the weights: independent, or from chains, as `diagnostics` tells."""
+        """n histories drawn in proportion to their weights.
+
+        The draws are independent or come from Markov chains; `diagnostics` tells which.
+        """
         if n < 0:
             raise BadInput(f"cannot draw {n} histories; give a number of at least 0")
         states: list[State] = self._worker.sample(n, seed)
         return states
 
     def contains(self, history: State | Sequence[int]) -> bool:
-        """Whether this history, a state or its actions, is one of them: by replay, however many there are.
+        """Whether a history, given as a state or as its actions, is one of them; decided by replay.
 
         It must be legal, show the viewer exactly the observations, be possible under the policy, and end with the
-        mover's turn, if one is asked for [Solinas2023, Lemma 1].
+        mover's turn, if a mover was given [Solinas2023, Lemma 1].
 
             >>> state = fl.new_state("leduc_poker")
             >>> for action in (0, 3, 1):
@@ -148,7 +154,7 @@ class HistoryFilter:
         """
         if isinstance(history, State):
             if history.game != self.game:
-                raise BadInput(f"the history is one of {history.game}, the filter one of {self.game}")
+                raise BadInput(f"the history is one of {history.game}, but the filter is for {self.game}")
             history = history.history()
         state = State(self.game)
         for action in history:
@@ -159,7 +165,7 @@ class HistoryFilter:
         return at_turn and state.observations(self.viewer) == self.observations
 
     def _rules_out(self, state: State, action: int) -> bool:
-        """Whether the policy never plays this."""
+        """Whether the policy gives this action probability 0."""
         if self._policy is None or state.player == CHANCE:
             return False
         actions = state.actions()
@@ -168,9 +174,10 @@ class HistoryFilter:
         return bool(odds[actions.index(action)] <= 0.0)
 
     def deals(self) -> int:
-        """In how many ways the cards of a trick-taking game may lie, exactly: who holds, or has played, which.
+        """The exact number of deals of a trick-taking game; a deal is who holds, or has played, each card.
 
-        Histories also differ in the order of dealing, and in what was passed to whom; to a person these are one deal.
+        Histories also differ in the order of dealing and in the cards passed; those that end in the same deal count
+        once here.
         """
         if isinstance(self._worker, DealFilter):
             return self._worker.deals()
@@ -180,9 +187,10 @@ class HistoryFilter:
         return len(distinct_deals(self.game, np.array(rows))) if rows else 0
 
     def belief(self, most: int = 2000, seed: int = 0) -> Marginals:
-        """What is where, how likely, at the end of these histories: exact, or from `most` draws if there are more.
+        """For each place of the game, the probability of each content at the end of these histories.
 
-        In trick-taking games without a policy it is exact at any size: by counting.
+        It is exact if at most `most` worlds are possible, else estimated from `most` draws. A trick-taking game is
+        counted exactly at any size if it promises `playable_by_pairs` and there is no policy.
         """
         of_cards = has_usual_places(self.game)
         if isinstance(self._worker, Layers) and (of_cards or len(self._worker.ends) <= most):
@@ -198,11 +206,11 @@ class HistoryFilter:
         return marginals(self.game, worlds, [1.0] * len(worlds), exact=False)
 
     def diagnostics(self) -> dict[str, Any]:
-        """How the last sample was drawn, how many independent draws it is worth, and whether chains agree."""
+        """How the last sample was drawn, its effective sample size, and whether the chains agree."""
         return dict(self._worker.diagnostics())
 
     def range(self, seat: int) -> "RangeFilter | DealRangeFilter":
-        """The information states of a seat within these histories."""
+        """The information states of a seat among these histories."""
         if not 0 <= seat < num_players(self.game):
             raise BadInput(f"there is no seat {seat}; {self.game} has seats 0 to {num_players(self.game) - 1}")
         if isinstance(self._worker, DealFilter):
@@ -213,7 +221,7 @@ class HistoryFilter:
 
 
 class RangeFilter:
-    """The information states of one seat that agree with a viewer's observations, each as what the seat observed."""
+    """The information states of one seat that agree with a viewer's observations, each as a list of observations."""
 
     def __init__(self, layers: Layers, seat: int) -> None:
         self._layers, self.seat = layers, seat
@@ -229,7 +237,7 @@ class RangeFilter:
         return self.sample(1, seed)[0]
 
     def enumerate(self) -> Iterator[tuple[list[int], float]]:
-        """Each information state with its share of the weight."""
+        """Each information state with its share of the total weight."""
         self._layers._require()
         total = sum(weight for weight, _, _ in self._states.values())
         for weight, layer, world in self._states.values():
@@ -247,7 +255,10 @@ class RangeFilter:
 
 
 class DealRangeFilter:
-    """The same in a trick-taking game. Drawing lists nothing; counting and listing go through all histories."""
+    """A `RangeFilter` for trick-taking games.
+
+    Sampling lists no histories; counting and enumerating go through all of them.
+    """
 
     def __init__(self, deals: DealFilter, seat: int, limit: int) -> None:
         self._deals, self.seat, self._limit = deals, seat, limit
@@ -283,11 +294,11 @@ def history_filter(
     limit: int = 1_000_000,
     mover: int | None = None,
 ) -> HistoryFilter:
-    """What may have happened, given that `viewer` has observed this; `limit` bounds the worlds held at a time.
+    """The histories that agree with what `viewer` has observed; `limit` bounds the worlds kept in memory at a time.
 
-    With `mover`, only histories after which that seat, or CHANCE, is to move. With a `policy`, a history weighs its
-    reach probability under it; without one all weigh alike. `method` is `auto`, or one of `layers` (any game), `deals`
-    (trick-taking games) and `sat`.
+    With `mover`, only histories after which that seat, or CHANCE, is to move. With a `policy`, the weight of a history
+    is its reach probability under it; without one all weights are 1. `method` is `auto`, `layers` (any game), `deals`
+    (trick-taking games) or `sat` (games with a `formula`).
 
         >>> state = fl.new_state("kuhn_poker")
         >>> for action in (0, 1):

@@ -1,14 +1,15 @@
-"""Filtering any game by layers of distinct worlds [Solinas2023, Theorem 2]: forward once, then walking back.
+"""Filtering any game by layers of distinct worlds [Solinas2023, Theorem 2]: one pass forward, then walks back.
 
 A layer holds the distinct worlds that explain the first t observations after the same number of unnoticed transitions.
-Each world keeps how it can be entered: from which world of which earlier layer, by which action, how likely. So
+Each world keeps its entries: the worlds of earlier layers that lead to it, by which action and with which probability.
+So
 
     count(world)  = sum of count(parent) over its entries         exact integers, no history is ever listed
     weight(world) = sum of weight(parent) * odds(entry)           reach probabilities, rescaled layer by layer
 
-and a history is drawn by choosing a last world by weight and then entries backwards (forward filtering, backward
-sampling). The cost is the number of distinct worlds and transitions, which `limit` bounds; it is polynomial exactly
-where the public tree is sparse.
+A history is drawn by choosing a last world by weight and then entries backwards (forward filtering, backward sampling).
+The cost is the number of distinct worlds and transitions, which `limit` bounds; it is polynomial exactly where the
+public tree is sparse.
 """
 
 import math
@@ -28,17 +29,19 @@ _MANY = 2.0**60  # histories from which on counts are Python integers
 class Entry(NamedTuple):
     """Transitions from the worlds of one layer to those of another."""
 
-    source: int  # layer
-    parents: np.ndarray  # int64[e], worlds of the source layer
+    source: int  # number of the source layer
+    parents: np.ndarray  # int64[e]: worlds of the source layer
     actions: np.ndarray  # int64[e]
-    children: np.ndarray  # int64[e], ascending
+    children: np.ndarray  # int64[e]: worlds of the target layer, ascending
     odds: np.ndarray  # float64[e]
 
 
 class Layer(NamedTuple):
+    """The distinct worlds of a layer, and the transitions into them."""
+
     rows: np.ndarray  # uint64[n, W]
-    weights: np.ndarray  # float64[n], up to the layer's scale
-    counts: np.ndarray  # int64[n] while that is enough, then Python integers
+    weights: np.ndarray  # float64[n], divided by the layer's scale
+    counts: np.ndarray  # histories, int64[n] while that suffices, then Python integers
     entries: list[Entry]
 
 
@@ -51,7 +54,7 @@ class Layers:
         self.game, self.viewer, self.limit = game, viewer, limit
         self.observations = list(observations)
         self.policy = policy
-        self._sampled = 0  # how many histories were drawn last
+        self._sampled = 0  # histories in the last sample
         start = as_array(new_worlds(game, 1))
         begin(game, start[0])
         self.layers = [Layer(start, np.ones(1), np.ones(1, np.int64), [])]
@@ -103,32 +106,33 @@ class Layers:
         }
 
     def ranges(self, seat: int) -> dict[int, tuple[float, int, int]]:
-        """For each information state that `seat` may be in, by key: its weight, and one world that shows it."""
-        found: dict[int, tuple[float, int, int]] = {}
+        """By key, the information states that `seat` may be in: weight, and layer and number of one of the worlds."""
+        states: dict[int, tuple[float, int, int]] = {}
         for i, world in self.ends:
             number = int(key(self.game, self.layers[i].rows[world], seat))
-            weight, *where = found.get(number, (0.0, i, world))
-            found[number] = (weight + float(self.layers[i].weights[world]), where[0], where[1])
-        return found
+            weight, *where = states.get(number, (0.0, i, world))
+            states[number] = (weight + float(self.layers[i].weights[world]), where[0], where[1])
+        return states
 
     def one_history(self, layer: int, world: int) -> State:
-        """Some history that leads to this world."""
+        """One history that leads to this world."""
         return replay(self.game, self._drawn((layer, world), np.random.default_rng(0)))
 
     def _require(self) -> None:
         if not self.exists():
-            raise BadInput(f"no history gives these {len(self.observations)} observations; exists() tells beforehand")
+            raise BadInput(f"no history gives these {len(self.observations)} observations; check with exists() first")
 
     # Walking back ------------------------------------------------------------------------------------------------
 
     def _into(self, layer: int, world: int) -> Iterator[tuple[int, int, int, float]]:
-        """How a world is entered: layer and world before, action, odds."""
+        """The entries of a world: the layer and world before, the action, its probability."""
         for entry in self.layers[layer].entries:
             low, high = np.searchsorted(entry.children, [world, world + 1])
             for e in range(low, high):
                 yield entry.source, int(entry.parents[e]), int(entry.actions[e]), float(entry.odds[e])
 
     def _drawn(self, end: tuple[int, int], random: np.random.Generator) -> list[int]:
+        """The actions of a random history that ends in this world, drawn backwards by weight."""
         layer, world = end
         actions: list[int] = []
         while layer != 0:
@@ -139,7 +143,7 @@ class Layers:
         return actions[::-1]
 
     def _histories(self, layer: int, world: int) -> Iterator[tuple[list[int], float]]:
-        """Every way to this world from the start, with its reach probability."""
+        """Every history that leads to this world, with its reach probability."""
         stack: list[tuple[int, int, tuple[int, ...], float]] = [(layer, world, (), 1.0)]
         while stack:
             at, here, after, odds = stack.pop()
@@ -151,7 +155,7 @@ class Layers:
     # Going forward -----------------------------------------------------------------------------------------------
 
     def _with_unnoticed(self, sources: list[int]) -> list[int]:
-        """These layers, and those that follow without the viewer's noticing."""
+        """The numbers of these layers and of the layers that unnoticed transitions lead to."""
         reached, front = list(sources), list(sources)
         while front:
             layer = self._layer(front, NOTHING)
@@ -163,7 +167,7 @@ class Layers:
         return reached
 
     def _advance(self, sources: list[int], observation: int) -> list[int]:
-        """The layer of worlds that follow when the viewer makes an observation."""
+        """Append the layer after the viewer's next observation; returns its number, or none if no world explains it."""
         layer = self._layer(sources, observation)
         if layer is None:
             return []
@@ -175,24 +179,24 @@ class Layers:
         return [len(self.layers) - 1]
 
     def _layer(self, sources: list[int], observation: int) -> Layer | None:
-        """The worlds that follow those of some layers when the viewer observes this; equal ones are merged."""
-        given = self.game, self.policy
-        every = [(i, transitions(*given, self.layers[i].rows, self.viewer, observation)) for i in sources]
-        found = [(i, steps) for i, steps in every if len(steps.rows)]
-        if not found:
+        """The distinct worlds after those of some layers, when the viewer observes this; None if there are none."""
+        rules = self.game, self.policy
+        every = [(i, transitions(*rules, self.layers[i].rows, self.viewer, observation)) for i in sources]
+        incoming = [(i, steps) for i, steps in every if len(steps.rows)]
+        if not incoming:
             return None
-        rows, children = _distinct(np.concatenate([steps.rows for _, steps in found]))
+        rows, children = _distinct(np.concatenate([steps.rows for _, steps in incoming]))
         if len(rows) > self.limit:
             raise BadInput(
                 f"more than {self.limit} worlds agree with the first observations; "
-                "raise the limit, or use a tracker, which keeps a sample of them"
+                "raise the limit, or use fl.Tracker, which keeps a sample of them"
             )
         weights, counts, entries = np.zeros(len(rows)), np.zeros(len(rows), np.int64), []
-        big = sum(float(self.layers[i].counts[steps.parents].sum()) for i, steps in found) > _MANY
+        big = sum(float(self.layers[i].counts[steps.parents].sum()) for i, steps in incoming) > _MANY
         if big:
             counts = counts.astype(object)
         begin_ = 0
-        for i, (_, parents, actions, odds, _) in found:
+        for i, (_, parents, actions, odds, _) in incoming:
             source = self.layers[i]
             into = children[begin_ : begin_ + len(parents)]
             begin_ += len(parents)
@@ -204,7 +208,7 @@ class Layers:
 
 
 def _distinct(worlds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct worlds, and for each given one which of them it is."""
+    """The distinct worlds, and for each world its index among them."""
     if worlds.dtype != object:
         rows, which = np.unique(worlds, axis=0, return_inverse=True)
         return rows, which.reshape(-1)

@@ -1,4 +1,4 @@
-"""What is where, how likely: a belief by places."""
+"""Marginals of a belief: for each place of the game, the probability of each content."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from foglight.rules import Game, contents, places
 
 @dataclass(frozen=True)
 class Marginals:
-    """For each place, how likely each content is: what `belief()` of a history filter gives.
+    """For each place, the probability of each content, as `belief()` of a history filter returns it.
 
     >>> belief = fl.history_filter("kuhn_poker", [], viewer=fl.PUBLIC).belief()
     >>> belief.places, belief.worlds, belief.exact
@@ -20,13 +20,13 @@ class Marginals:
     """
 
     places: list[str]
-    columns: int  # of the board; 0 if the places are no board
-    odds: list[dict[str, float]]  # one for each place, most likely first
-    worlds: int
-    exact: bool
+    columns: int  # of the board; 0 if the places do not form a board
+    odds: list[dict[str, float]]  # by place: the probability of each content, largest first
+    worlds: int  # number of worlds behind the probabilities
+    exact: bool  # whether these are all possible worlds
 
     def draw(self, path: Path | str, title: str = "") -> None:
-        """Write a picture: a map for each thing that may be somewhere, or a table if the places are no board."""
+        """Write a picture: one map per possible content, or a table if the places do not form a board."""
         draw_places(self.places, self.columns, self.odds, Path(path), title)
 
     def summary(self) -> dict[str, Any]:
@@ -38,10 +38,10 @@ class Marginals:
 
 
 def marginals(game: Game, worlds: Sequence[Any], weights: Sequence[float], exact: bool) -> Marginals:
-    """Add up what is at each place over weighted worlds."""
+    """Add up the contents of each place over weighted worlds."""
     names, columns = places(game)
     if not names:
-        raise BadInput(f"{game} does not say what its places are, so there is nothing to show of a belief")
+        raise BadInput(f"{game} does not say what its places are, so a belief cannot be shown by place")
     sums: list[dict[str, float]] = [{} for _ in names]
     for world, weight in zip(worlds, weights, strict=True):
         for place, what in zip(sums, contents(game, world), strict=True):

@@ -1,25 +1,27 @@
-"""When a sample has died: search for histories that explain what was seen, then mix them.
+"""Regeneration of a dead sample: search for histories that explain the observations, then mix them.
 
-Filtering again with a larger sample comes first (`tracker.py`); what follows is for when that fails.
+The tracker first filters again with a larger sample (`tracker.py`); regeneration is for when that fails.
 
-The search starts from a world of an earlier layer and takes, at random, one transition after the other that shows the
-viewer what it saw next, or nothing. Where there is none it changes what is behind it: one action of somebody else
-becomes another, and all later actions stay, if they are still legal and show the same. So it finds that the stone it
-just ran into was put there ten moves ago. After many such changes it steps back, further each time.
+The search starts from a world of an earlier layer. Step by step it takes a random transition that shows the viewer its
+next observation, or nothing. Where no transition fits, it revises the past: one earlier action of another seat is
+replaced, and all later actions stay, if they are still legal and show the viewer the same. In this way it finds, for
+example, that the stone it just ran into was placed ten moves ago. After many failed revisions it steps back, further
+each time.
 
-A history so found is only some history, and is improved by Metropolis and Hastings' rule, with histories as states.
-Half of the moves change one action as above; with p the odds of each step, a change is accepted with probability
+The first history found is arbitrary. It is improved by Metropolis-Hastings, with histories as states. Half of the
+proposals replace one action as above. With p the probability of each step, such a proposal is accepted with probability
 
     min(1, prod p(new) / prod p(old)),
 
-for the action is proposed alike among all legal ones. The other half cut the history at a random step and draw the
-rest anew, each step in proportion to its p out of the sum Z of those that explain, and accept with probability
+because the new action is drawn uniformly from the legal ones. The other half cut the history at a random step and draw
+the rest anew. Each step is drawn in proportion to its p among the steps that explain the observations; Z is the sum of
+their p. Such a proposal is accepted with probability
 
     min(1, prod Z(new rest) / prod Z(old rest) * length(old) / length(new)),
 
-because the rest weighs the product of its p and is drawn with probability the product of its p / Z. Cutting before the
-first step draws the earlier world anew as well. Chains too short to mix lean to what is found first; but a world that
-contradicts an observation is never given.
+because the rest has weight prod p and is drawn with probability prod p / Z. A cut before the first step draws the
+starting world anew as well. Chains that are too short to mix favour what was found first, but a world that contradicts
+an observation is never returned.
 """
 
 import math
@@ -45,19 +47,19 @@ from foglight.rules import (
 )
 from foglight.worlds.expansion import Expansion, list_choices
 
-_SAMPLE = 1024  # worlds looked for, if the cap allows
-_CHAINS = 4  # each from a search of its own
-_MOVES = 4  # proposals between two worlds that are kept
+_SAMPLE = 1024  # worlds to draw, if the cap allows
+_CHAINS = 4  # Markov chains, each from a search of its own
+_MOVES = 4  # proposals per world kept
 _LONGEST = 300  # steps of a history beyond one for each observation
 _STUBBORN = 300  # changes tried in a row before stepping back
-_STALE = 1e300  # no logarithm: Z has to be worked out again
-_FLOOR = 1e-9  # the least odds of an action here: a policy may be wrong about what people do
+_STALE = 1e300  # in place of log Z: it has to be computed again
+_FLOOR = 1e-9  # least probability of an action here: a policy may be wrong about what people do
 
 
 class BeliefLost(RuntimeError):
-    """No world was found that explains what was seen, though there must be one.
+    """No world was found that explains the observations, though there must be one.
 
-    `Tracker.observe` and `Tracker.worlds` raise it where a sample has died and could not be made anew.
+    `Tracker.observe` and `Tracker.worlds` raise it when a sample has died and could not be replaced.
 
         >>> tracker = fl.Tracker("kuhn_poker", seat=0)
         >>> try:
@@ -70,12 +72,12 @@ class BeliefLost(RuntimeError):
 
 
 class Layer(NamedTuple):
-    """Worlds that explained the first so many observations."""
+    """Worlds that explain the first `at` observations."""
 
     at: int
     rows: Any
     weights: np.ndarray  # float64[n]
-    closed: bool  # whether those that follow unnoticed are among them
+    closed: bool  # whether all unnoticed successors are included
 
 
 def regenerate(
@@ -88,21 +90,21 @@ def regenerate(
     random: np.ndarray,
     moves: int = _MOVES,
 ) -> tuple[Any, np.ndarray, int]:
-    """Worlds right after the last observation or, with `at_turn`, at the viewer's turn that follows it unnoticed.
+    """Worlds right after the last observation or, with `at_turn`, at the viewer's next turn, reached unnoticed.
 
-    Returns the worlds, their weights, and how many transitions were tried. Half of `work` is for the search, and each
-    layer to start from gets its share of that; as much again is for mixing, `moves` proposals for each world.
+    Returns the worlds, their weights, and the number of transitions tried. Half of `work` is for the search, shared
+    among the layers to start from. The other half is for mixing, with `moves` proposals per world.
     """
     game, viewer = expansion.game, expansion.viewer
     origins = starts(layers, len(observations))
-    found, n = new_worlds(game, min(cap, _SAMPLE)), 0
-    chains = min(_CHAINS, len(found))
+    worlds, n = new_worlds(game, min(cap, _SAMPLE)), 0
+    chains = min(_CHAINS, len(worlds))
     tally = np.zeros(1, np.int64)  # transitions tried
     for layer in origins:
         rest = np.array(observations[layer.at :], np.int64)
         sums = np.cumsum(layer.weights) / layer.weights.sum()
         for chain in range(chains):
-            room = found[n : n + (len(found) - n) // (chains - chain)]
+            room = worlds[n : n + (len(worlds) - n) // (chains - chain)]
             patience = work // (2 * (len(origins) if n == 0 else chains))
             n += _regrow(
                 game, expansion.policy, layer.rows, sums, layer.closed, rest, viewer, at_turn,
@@ -111,7 +113,7 @@ def regenerate(
             if n == 0:
                 break
         if n:
-            rows, weights = _merged(found[:n])
+            rows, weights = _merged(worlds[:n])
             return rows, weights, int(tally[0])
     raise BeliefLost(
         f"no world of {game} was found that explains the {len(observations)} observations of seat {viewer}"
@@ -122,27 +124,27 @@ def regenerate(
 
 def starts(layers: list[Layer], now: int) -> list[Layer]:
     """Earlier layers to start from: the last one, then each about twice as far back, down to the exact one."""
-    found, back = [], 1
+    origins, back = [], 1
     for layer in reversed(layers):
         if now - layer.at >= back or layer is layers[0]:
-            found.append(layer)
+            origins.append(layer)
             back = 2 * (now - layer.at)
-    return found
+    return origins
 
 
-def _merged(found: Any) -> tuple[Any, np.ndarray]:
-    """Distinct worlds, in the order in which they were found, and how often each one was."""
+def _merged(worlds: Any) -> tuple[Any, np.ndarray]:
+    """The distinct worlds, in order of first occurrence, and how often each one occurs."""
     first: dict[bytes, int] = {}
     counts: list[float] = []
     places: list[int] = []
-    for i, world in enumerate(found):
+    for i, world in enumerate(worlds):
         name = world.tobytes()
         if name not in first:
             first[name] = len(places)
             places.append(i)
             counts.append(0.0)
         counts[first[name]] += 1.0
-    rows = found[places] if isinstance(found, np.ndarray) else [found[i] for i in places]
+    rows = worlds[places] if isinstance(worlds, np.ndarray) else [worlds[i] for i in places]
     return rows, np.array(counts)
 
 
@@ -150,10 +152,10 @@ def _merged(found: Any) -> tuple[Any, np.ndarray]:
 def _regrow(
     game, policy, roots, sums, closed, observations, viewer, at_turn, search, mixing, moves, random, out, tally
 ):
-    """Search for a history that explains the observations, then mix; write ends of histories into `out`, how many."""
+    """Search for a history that explains the observations, then mix; write last worlds into `out`, return how many."""
     most, longest = max_legal(game), len(observations) + _LONGEST
     actions, odds = np.empty(most, np.int64), np.empty(most)
-    kept, trial = new_worlds(game, longest + 1), new_worlds(game, longest + 1)  # the history, and one that may follow
+    kept, trial = new_worlds(game, longest + 1), new_worlds(game, longest + 1)  # the history, and the one proposed
     seen, trial_seen = np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64)  # observations explained
     played, trial_played = np.empty(longest, np.int64), np.empty(longest, np.int64)
     share_of, trial_share_of = np.empty(longest), np.empty(longest)  # p of each step
@@ -181,7 +183,7 @@ def _regrow(
             root = first_above(sums, unit(random), 0, len(sums))
             copy_world(game, here[0], roots[root])
             level = here_seen[0] = 0
-        scoring, score, whole = not searching, cut, False  # Z of the old rest has to be known, too
+        scoring, score, whole = not searching, cut, False  # Z of the old rest is needed as well
         while regrow:
             while scoring and score < length and logs[score] != _STALE:
                 score += 1
@@ -200,7 +202,7 @@ def _regrow(
                 transition(game, world, actions[j], after)
                 shown = observe(game, world, actions[j], after, viewer)
                 if shown == NOTHING:
-                    fits = at > 0 or not closed  # a closed layer holds what follows unnoticed already
+                    fits = at > 0 or not closed  # a closed layer includes its unnoticed successors
                 else:
                     fits = explained < len(observations) and shown == observations[explained]
                 if fits:
@@ -208,7 +210,7 @@ def _regrow(
                     if policy is not None and mover != viewer:
                         share = max(odds[j], _FLOOR)
                     total += share
-                    if not scoring and unit(random) * total < share:  # so each is taken with probability p / Z
+                    if not scoring and unit(random) * total < share:  # so each is chosen with probability p / Z
                         copy_world(game, here[at + 1], after)
                         here_seen[at + 1] = explained + (shown != NOTHING)
                         here_played[at], here_share_of[at] = actions[j], share
@@ -222,14 +224,14 @@ def _regrow(
         if searching and whole:
             length = level
             tally[0] += tried
-            tried = 0  # from here on it is the mixing that counts
+            tried = 0  # from here on, count the work of mixing
         elif searching:
             if level > deepest:
                 deepest, stuck = level, 0
             stuck += 1
             tried += 1
             change = level
-            if stuck % _STUBBORN == 0:  # changes do not help: step back, each time twice as far, or begin anew
+            if stuck % _STUBBORN == 0:  # revisions do not help: step back, each time twice as far, or start over
                 level -= 1 << min(stuck // _STUBBORN, 30)
                 change = 0
                 if level < 0:
@@ -250,7 +252,7 @@ def _regrow(
         elif not regrow:
             change = length
         if change > 0:
-            # one action becomes another, and all that follow stay, if they can and show the same
+            # replace one action; all later ones stay, if they are legal and show the viewer the same
             first = below(random, change)
             for _ in range(8):
                 if player(game, kept[first]) == viewer:
@@ -295,7 +297,7 @@ def _regrow(
             if moved % moves == 0:
                 copy_world(game, out[written], kept[length])
                 written += 1
-    if length >= 0 and written == 0:  # work ran out before anything could be mixed
+    if length >= 0 and written == 0:  # the work ran out before the chain kept a world
         copy_world(game, out[0], kept[length])
         written = 1
     tally[0] += tried

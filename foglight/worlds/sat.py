@@ -1,7 +1,7 @@
-"""Filtering a game whose observations are a Boolean formula: the work of a SAT solver [Solinas2023, Theorem 1].
+"""Filtering a game whose observations form a Boolean formula, by a SAT solver [Solinas2023, Theorem 1].
 
-A game says so by the rule `formula`: the clauses that its observations amount to, and the history that a satisfying
-assignment stands for. One history is one call of the solver, however many variables there are; counting and sampling
+Such a game has the rule `formula`: the clauses that its observations amount to, and the history that each satisfying
+assignment stands for. One history takes one call of the solver, however many variables there are. Counting and sampling
 go through all satisfying assignments, which `limit` bounds.
 """
 
@@ -18,21 +18,21 @@ _SOLVER = "glucose4"
 
 
 class Sat:
-    """The histories of a formula's satisfying assignments."""
+    """The histories that the satisfying assignments of a formula stand for."""
 
     def __init__(self, game: Game, observations: Sequence[int], viewer: int, policy: Any, limit: int) -> None:
         try:
             from pysat.solvers import Solver
         except ImportError:
             raise BadInput("this filter needs a SAT solver; install one with: pip install 'foglight[sat]'") from None
-        found = formula(game, list(observations), viewer)
-        if found is None:
-            raise BadInput(f"the observations of {game} are no formula; use method='layers'")
+        parts = formula(game, list(observations), viewer)
+        if parts is None:
+            raise BadInput(f"{game} has no formula for its observations; use method='layers'")
         if policy is not None:
-            raise BadInput("method='sat' knows no policies; use method='layers'")
+            raise BadInput("method='sat' takes no policy; use method='layers'")
         self.game, self.limit, self._solver = game, limit, Solver
-        self.variables, self.clauses, self.history = found
-        self._sampled = 0  # how many histories were drawn last
+        self.variables, self.clauses, self.history = parts
+        self._sampled = 0  # histories in the last sample
 
     def exists(self) -> bool:
         return next(self._models(), None) is not None
@@ -40,7 +40,7 @@ class Sat:
     def construct(self, seed: int = 0) -> State:
         model = next(self._models(seed), None)
         if model is None:
-            raise BadInput("no history gives these observations; exists() tells beforehand")
+            raise BadInput("no history gives these observations; check with exists() first")
         return replay(self.game, self.history(model))
 
     def count(self) -> int:
@@ -53,7 +53,7 @@ class Sat:
     def sample(self, n: int, seed: int = 0) -> list[State]:
         models = list(self._bounded())
         if not models:
-            raise BadInput("no history gives these observations; exists() tells beforehand")
+            raise BadInput("no history gives these observations; check with exists() first")
         self._sampled = n
         chosen = np.random.default_rng(seed).integers(len(models), size=n)
         return [replay(self.game, self.history(models[c])) for c in chosen]
@@ -69,7 +69,7 @@ class Sat:
             yield model
 
     def _models(self, seed: int | None = None) -> Iterator[list[bool]]:
-        """The satisfying assignments; a seed decides which one comes first."""
+        """The satisfying assignments; the seed determines which one comes first."""
         with self._solver(name=_SOLVER, bootstrap_with=self.clauses) as solver:
             # a clause that always holds makes the solver name every variable
             for variable in range(1, self.variables + 1):

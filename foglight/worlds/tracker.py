@@ -1,17 +1,21 @@
-"""A belief that is kept move by move: the worlds a seat holds possible, and how likely each one is.
+"""A seat's belief, updated observation by observation: the possible worlds and the probability of each.
 
-`observe` makes the next layer of worlds from the last one (`expansion.py`). Without a policy all histories count alike,
-so that the weight of a world is the number of histories that lead there; with a policy, it is the probability of being
-reached, of chance and of all other seats. The seat's own choices are left out: they depend on its information state
-alone and would change every weight alike.
+`observe` computes the next layer of worlds from the last one (`expansion.py`). Without a policy all histories count
+alike, so the weight of a world is the number of histories that lead to it. With a policy, the weight is the reach
+probability due to chance and the other seats. The seat's own choices are left out: they depend on its information state
+alone and would scale every weight by the same factor.
 
-The set is exact up to `cap` distinct worlds, and a weighted sample of that size from then on. When no world of a sample
-explains an observation, everything since the last exact layer is filtered again with a larger sample; when that dies as
-well, `regeneration.py` searches; when that fails, larger samples yet start from layers remembered on the way, near ones
-first. Filtering again is also tried when only a few worlds are left of a sample.
+The set is exact up to `cap` distinct worlds; beyond that it is a weighted sample of `cap` worlds. A sample has died
+when none of its worlds explains an observation. Three remedies are tried in order:
 
-A world that only actions of probability 0 lead to is kept, with weight 0, while the set is exact. When all that is left
-has weight 0, the policy was wrong about somebody; then every world left counts alike.
+- filter again from the last exact layer, with a larger sample;
+- search for histories that explain the observations (`regeneration.py`);
+- filter again from the layers remembered on the way, the nearest first, with the largest samples.
+
+The first remedy is also tried when only a few worlds of a sample survive.
+
+While the set is exact, a world that only actions of probability 0 lead to is kept, with weight 0. When every world left
+has weight 0, the policy was wrong about some seat; all worlds left then get equal weights.
 """
 
 from dataclasses import dataclass
@@ -27,11 +31,11 @@ from foglight.rules import NOTHING, PUBLIC, Game, begin, new_worlds, num_players
 from foglight.worlds.expansion import Expansion, Explained, chosen, thin
 from foglight.worlds.regeneration import BeliefLost, Layer, regenerate, starts
 
-_KEPT = 1000  # worlds of each earlier sample that are remembered, to search from
-_FEW = 100  # survivors below which a sample is made anew, if more than half of it has died at once
-_LARGER, _LARGEST = 16, 400_000  # how much larger a sample is made when one has died, and the most worlds
-_WORK = 5_000_000  # transitions that each new attempt may try: a fraction of a second in most games
-_WORK_INTERPRETED = 50_000
+_KEPT = 1000  # worlds remembered of each earlier sample, as starts of a search
+_FEW = 100  # a sample with fewer survivors is filtered again, if one observation has ruled out more than half of it
+_LARGER, _LARGEST = 16, 400_000  # a sample filtered again has _LARGER * cap worlds, at most _LARGEST
+_WORK = 5_000_000  # transitions per attempt to replace a dead sample: a fraction of a second in most games
+_WORK_INTERPRETED = 50_000  # the same where worlds are boxed
 
 
 @dataclass(frozen=True)
@@ -46,17 +50,17 @@ class Worlds:
 
     rows: Any  # uint64[n, W]; a list for a game whose worlds are not rows of words
     weights: np.ndarray  # float64[n], sum 1
-    exact: bool  # whether these are all there are
+    exact: bool  # whether these are all possible worlds
 
 
 class Tracker:
-    """What a seat may believe, kept up to date one observation at a time; it starts at the start of the game.
+    """A seat's belief, updated one observation at a time from the start of the game.
 
-    `positions=True` merges worlds that differ only in what viewers remember. That makes far smaller sets where the
-    board forgets the order of unseen moves, as in Dark Hex. Weights stay exact; but the other viewers' keys in a row
-    are then those of just one of its histories. It needs a policy that does not look at keys: none, or Uniform.
-    `cap` is the number of worlds up to which the belief is exact. `work` bounds the transitions tried when a sample has
-    to be made anew.
+    `cap` is the number of worlds up to which the belief is exact. `positions=True` merges worlds that differ only in
+    what viewers remember, which makes the sets far smaller where the board does not show the order of unseen moves, as
+    in Dark Hex. Weights stay exact, but the other viewers' keys in a row are then those of just one of its histories.
+    It needs a policy that does not read keys: none, or Uniform. `work` bounds the transitions tried when a dead sample
+    has to be replaced.
 
         >>> state = fl.new_state("kuhn_poker")
         >>> for action in (0, 1):
@@ -95,18 +99,18 @@ class Tracker:
         self.seat, self.cap = seat, cap
         self.observations: list[int] = []
         self.exact = True
-        self.tried = 0  # transitions so far
-        self.regenerations = 0  # how often nothing was left of a sample
+        self.tried = 0  # transitions tried so far
+        self.regenerations = 0  # how often a sample has died
         self._expansion = Expansion(self.game, seat, policy, width)
         self._work = work or (_WORK if rows_of_words else _WORK_INTERPRETED)
         self._random = np.array([fold(fold(0, seed), seat)], np.uint64)
-        self._layers = [Layer(0, first, np.ones(1), False)]  # the last exact one, then parts of the samples since
+        self._layers = [Layer(0, first, np.ones(1), False)]  # the last exact layer, then parts of later samples
         self._adopt(self._counted(self._expansion.close(first, np.ones(1), cap, self._random)))
 
     def observe(self, observation: int) -> None:
-        """The seat learns something, its own actions included."""
+        """Update the belief with the seat's next observation; its own actions are observations too."""
         if observation == NOTHING:
-            raise BadInput("NOTHING is not an observation: a seat that learns nothing is not told so")
+            raise BadInput("NOTHING is not an observation: call observe() only when the seat observes something")
         observations = [*self.observations, int(observation)]
         explained = self._followed(self._rows, self._weights, observations[-1], self.cap, self._random)
         survivors = len(explained.weights)
@@ -126,7 +130,7 @@ class Tracker:
             self._layers.append(_remembered(len(observations), self._rows, self._weights, self._random))
 
     def worlds(self, turn_only: bool = True) -> Worlds:
-        """The worlds in which the seat is to move, or all of them. Looking changes nothing."""
+        """The worlds in which the seat is to move, or all possible worlds. The call leaves the belief unchanged."""
         if not turn_only or self._turns.all():
             return Worlds(self._rows, self._weights, self.exact)
         rows, weights = chosen(self._rows, np.flatnonzero(self._turns)), self._weights[self._turns]
@@ -134,13 +138,13 @@ class Tracker:
             if self.exact:
                 raise BadInput(f"seat {self.seat} has no move after the observations {self.observations}")
             random = np.array([fold(self._random[0], len(self.observations))], np.uint64)
-            found = self._regenerated(self.observations, at_turn=True, random=random)
-            rows, weights = chosen(found.rows, np.flatnonzero(found.turns)), found.weights[found.turns]
+            explained = self._regenerated(self.observations, at_turn=True, random=random)
+            rows, weights = chosen(explained.rows, np.flatnonzero(explained.turns)), explained.weights[explained.turns]
         return Worlds(rows, _normalised(weights), self.exact)
 
     @property
     def effective_size(self) -> float:
-        """How many equally likely worlds would say as much: 1 / sum of the squared weights."""
+        """The effective sample size, in worlds: 1 / sum of the squared weights."""
         return float(1.0 / np.square(self._weights).sum())
 
     def __len__(self) -> int:
@@ -158,7 +162,7 @@ class Tracker:
         return self._counted(self._expansion.follow(rows, weights, observation, cap, random))
 
     def _regenerated(self, observations: list[int], at_turn: bool, random: np.ndarray) -> Explained:
-        """A sample made anew, because nothing is left of the old one."""
+        """A new sample in place of one that has died."""
         self.regenerations += 1
         explained = self._filtered_again(observations, at_turn, random)
         if explained is not None:
@@ -177,22 +181,22 @@ class Tracker:
         return self._counted(self._expansion.close(rows, weights, self.cap, random))
 
     def _filtered_again(self, observations: list[int], at_turn: bool, random: np.ndarray) -> Explained | None:
-        """All since the last exact layer once more, with a larger sample."""
+        """A larger sample, filtered from the last exact layer; None if it dies or takes too much work."""
         cap = max(self.cap, min(self.cap * _LARGER, _LARGEST))
         return self._filtered_from(self._layers[0], cap, self._work, observations, at_turn, random)
 
     def _filtered_from(
         self, first: Layer, cap: int, work: int, observations: list[int], at_turn: bool, random: np.ndarray
     ) -> Explained | None:
-        """From an earlier layer once more; None if the sample dies or takes too long."""
-        begun, layers = self.tried, []
+        """A sample filtered from an earlier layer; None if it dies or takes more than `work` transitions."""
+        tried_before, layers = self.tried, []
         explained = Explained(first.rows, first.weights, np.zeros(0, bool), False, 0)
         if not first.closed:
             explained = self._counted(self._expansion.close(first.rows, first.weights, cap, random))
         for at in range(first.at, len(observations)):
             weights = _normalised(explained.weights)
             explained = self._followed(explained.rows, weights, observations[at], cap, random)
-            if len(explained.weights) == 0 or self.tried - begun > work:
+            if len(explained.weights) == 0 or self.tried - tried_before > work:
                 return None
             layers.append(_remembered(at + 1, explained.rows, explained.weights, random))
         if at_turn:
@@ -207,6 +211,7 @@ def _normalised(weights: np.ndarray) -> np.ndarray:
 
 
 def _remembered(at: int, rows: Any, weights: np.ndarray, random: np.ndarray) -> Layer:
+    """A layer of at most `_KEPT` worlds with equal weights, drawn from the given ones by weight."""
     offset, some = unit(random), np.arange(len(weights))
     if len(weights) > _KEPT or weights.min() < weights.max():
         some = np.empty(_KEPT, np.int64)

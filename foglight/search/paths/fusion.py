@@ -1,9 +1,9 @@
-"""Strategy fusion [Frank1998, Arjonilla2024]: choosing differently in worlds that the chooser cannot tell apart.
+"""Strategy fusion [Frank1998, Arjonilla2024]: choosing differently in worlds that the mover cannot tell apart.
 
     SF(policy) = the number of information states at which the policy differs between two of their histories
 
-A search that reasons on information states down to depth d and on open worlds below creates it below only. So in a
-whole game SF falls with d, and is 0 where d reaches the end.
+A search that reasons on information states down to depth d, and on open worlds below, creates strategy fusion only
+below d. So in a whole game SF falls with d, and is 0 where d reaches the end.
 """
 
 from typing import Any
@@ -33,18 +33,18 @@ from foglight.solving.whole.tree import Tree, build_tree
 from foglight.worlds.tracker import Worlds
 
 _REPEATS = 8  # evaluations of each action at a history
-_CLEAR = 1e-9
+_CLEAR = 1e-9  # values that differ by less are equal
 
 
 def fused_states(choices: dict[int, list[frozenset[int]]]) -> int:
-    """At how many information states no action is among the best in all of their histories."""
+    """The number of information states at which no action is among the best in all of their histories."""
     return sum(1 for sets in choices.values() if not frozenset.intersection(*sets))
 
 
 def open_choices(tree: Tree) -> list[frozenset[int]]:
-    """By node of a two-seat game: the best actions of its mover, by place, if all cards lie open; none elsewhere."""
+    """By node of a two-seat game: the indices of the mover's best actions under perfect information; none elsewhere."""
     if tree.num_seats != 2:
-        raise BadInput(f"open play is worked out for two seats; {tree.game} has {tree.num_seats}")
+        raise BadInput(f"strategy fusion is computed for two seats; {tree.game} has {tree.num_seats}")
     values = np.zeros(tree.num_nodes)
     values[tree.terminals] = tree.payoffs[:, 0]
     best: list[frozenset[int]] = [frozenset()] * tree.num_nodes
@@ -62,15 +62,15 @@ def open_choices(tree: Tree) -> list[frozenset[int]]:
 def strategy_fusion(game: Game, depth: int, memory: float = 1.0) -> int:
     """SF of reasoning on information states for `depth` decisions and on open worlds after that, in a small game.
 
-    What is best in the open may be a tie; then states only count where no choice suits all histories. `memory` is in
-    GiB.
+    If several actions are equally good in the open, an information state counts only if no action is best in all of its
+    histories. `memory` bounds the game tree, in GiB.
 
         >>> [fl.strategy_fusion("kuhn_poker", depth) for depth in (0, 1, 2, 3)]
         [2, 2, 1, 0]
     """
     tree = build_tree(game, memory=memory)
     best, numbers = open_choices(tree), tree.information[0]
-    decisions = np.zeros(tree.num_nodes, np.int64)  # before each node
+    decisions = np.zeros(tree.num_nodes, np.int64)  # number of decisions before each node
     for node in range(tree.num_nodes):
         children = slice(tree.first_children[node], tree.first_children[node + 1])
         decisions[children] = decisions[node] + (tree.movers[node] >= 0)
@@ -81,25 +81,28 @@ def strategy_fusion(game: Game, depth: int, memory: float = 1.0) -> int:
     return fused_states(choices)
 
 
-def count_fusion(game: Game, leaf: Any, held: Worlds, depth: int, worlds: int, random: np.ndarray) -> tuple[int, int]:
-    """SF one decision below `depth`, on sampled worlds: fused states, and states at which two worlds were met.
+def count_fusion(game: Game, leaf: Any, belief: Worlds, depth: int, worlds: int, random: np.ndarray) -> tuple[int, int]:
+    """SF one decision below `depth`, on sampled worlds: the fused states, and all states reached in two worlds or more.
 
-    Each action at each history met is evaluated a few times; its best is the highest mean.
+    Each action at each history reached is evaluated a few times; the best action has the highest mean.
     """
     n = max(worlds, 1)
     keys, best = np.zeros(n, np.uint64), np.zeros(n, np.int64)
-    _probe(game, leaf, held.rows, held.weights, depth, _REPEATS, random, keys, best)
-    met: dict[int, list[int]] = {}
+    _probe(game, leaf, belief.rows, belief.weights, depth, _REPEATS, random, keys, best)
+    by_state: dict[int, list[int]] = {}
     for code, choice in zip(keys.tolist(), best.tolist(), strict=True):
         if code:
-            met.setdefault(code, []).append(choice)
-    several = [choices for choices in met.values() if len(choices) > 1]
+            by_state.setdefault(code, []).append(choice)
+    several = [choices for choices in by_state.values() if len(choices) > 1]
     return sum(len(set(choices)) > 1 for choices in several), len(several)
 
 
 @kernel
 def _probe(game, leaf, rows, weights, depth, repeats, random, keys, best):
-    """Random play for `depth` decisions from worlds spread by weight, then the best action by open evaluation."""
+    """Random play for `depth` decisions from worlds spread by weight, then the best action by open evaluation.
+
+    Writes the information state and the index of the best action of each world to `keys` and `best`.
+    """
     seats = num_players(game)
     room = new_worlds(game, 3)
     actions, odds, payoffs = np.empty(max_legal(game), np.int64), np.empty(max_legal(game)), np.empty(seats)

@@ -1,19 +1,21 @@
 """Information set search [Parker2006] on sampled paths: information states are settled from the deepest level up.
 
-At each the mover takes the action with the best mean of its own payoff over the paths that took it. The subgame is one
-of histories [Arjonilla2024, Section III]: after that, a history is worth what it is worth itself under this choice, to
-every seat. It is not worth the mean of its information state: another seat above may know which history it is, and
-choose accordingly. But most histories are met by few paths, and the chosen action may not have been tried there. So
+At each information state the mover takes the action with the best mean of its own payoff over the paths that took it.
+The subgame is one of histories [Arjonilla2024, Section III]: after that, every seat values a history by its own paths
+under this choice. It is not worth the mean of its information state: another seat above may know which history it is,
+and choose accordingly. But few paths pass through most histories, and the chosen action may not have been tried there.
+So
 
     if it was tried     the history's paths take its mean there, and count m/k times: k of the m actions were tried
     if it was not       they are dropped; those of other histories stand for them
 
-Each action is as likely as any other to be among the k that were tried. So in expectation a history counts as often as
-it was met, and with more and more paths the values become those of the whole subgame. Where all m actions were tried,
-nothing is dropped; with every path of random play recorded, the values are those of the whole subgame exactly.
+Each action is equally likely to be among the k that were tried. So in expectation a history counts as often as paths
+passed through it, and with more and more paths the values converge to those of the whole subgame. Where all m actions
+were tried, nothing is dropped; with every path of random play recorded, the values are exactly those of the whole
+subgame.
 
-A state is what a seat knows after so many decisions: where time passes unnoticed, one information state is settled once
-on each level.
+A state here is an information state after a given number of decisions: where decisions go unnoticed, one information
+state is settled once on each level.
 """
 
 from typing import NamedTuple
@@ -28,18 +30,20 @@ from foglight.tables import numbered, slots_for
 
 
 class Solution(NamedTuple):
-    """What the paths show."""
+    """The values at the root, and how far the paths suffice."""
 
-    values: np.ndarray  # float64[actions]: what each action at the root is worth to the mover; nan if never tried
-    visits: np.ndarray  # int64[actions]
-    states: np.ndarray  # int64[depth]: how many information states were met at each level
-    settled: np.ndarray  # int64[depth]: of these, where an action was chosen
-    support: np.ndarray  # float64[depth]: paths to an action of a state, on average, at each level
+    values: np.ndarray  # float64[actions]: mean payoff of the mover for each action at the root; nan if never tried
+    visits: np.ndarray  # int64[actions]: number of paths
+    states: np.ndarray  # int64[depth]: number of information states at each level
+    settled: np.ndarray  # int64[depth]: number of these at which an action was chosen
+    support: np.ndarray  # float64[depth]: mean number of paths per action of a state, at each level
 
 
 def search(paths: Paths, seat: int, least: float = 0.0) -> Solution:
-    """Settle all states for a seat that is to move at the root; states with fewer than `least` paths an action stay
-    as they were played, at random."""
+    """Settle all states for a seat that is to move at the root.
+
+    States with fewer than `least` paths per action stay as they were played, at random.
+    """
     depth, actions = paths.depth, int(paths.sizes[0, 0])
     sums, weights, visits = np.zeros(actions), np.zeros(actions), np.zeros(actions, np.int64)
     states, settled, total = np.zeros(depth, np.int64), np.zeros(depth, np.int64), np.zeros(depth, np.int64)
@@ -65,68 +69,75 @@ def _choose(sums, taken, first, n, mover):
 
 @kernel
 def _settle(paths, seat, least, root_sums, root_weights, visits, states, settled, total):
+    """Settle the states of all levels below the root, then add up values, weights and paths by action of the root."""
     n, depth = paths.keys.shape
     seats = paths.values.shape[1]
     values, weights = np.empty((n, seats)), np.ones(n)
     for i in range(n):
         for s in range(seats):
             values[i, s] = paths.values[i, s]
-    states_of, codes = np.empty(n, np.int32), np.empty(n, np.uint64)  # of each path the number of its state; by state
+    states_of, codes = (
+        np.empty(n, np.int32),
+        np.empty(n, np.uint64),
+    )  # by path, the number of its state; by state, its key
     sizes, movers = np.empty(n, np.int32), np.empty(n, np.int32)
     begins, counts, chosen = np.empty(n + 1, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
-    histories_of, names = np.empty(n, np.int32), np.empty(n, np.uint64)  # likewise of its history; by history
+    histories_of, names = (
+        np.empty(n, np.int32),
+        np.empty(n, np.uint64),
+    )  # by path, the number of its history; by history, its hash
     followed, tried = np.empty(n, np.int32), np.empty(n, np.int32)  # paths that took the chosen action; actions tried
     kept, own = np.empty(n), np.empty((n, seats))  # the weight of the paths that took it, and the sum of their values
     edges = np.empty(n, np.uint64)
     table, mark = np.zeros(slots_for(n), np.int64), 0
     for level in range(depth - 1, 0, -1):
-        mark, found = mark + 1, 0
+        mark, num_keys = mark + 1, 0
         for i in range(n):
             states_of[i] = -1
             if level < paths.lengths[i]:
-                k = numbered(table, mark, codes, paths.keys[i, level], found)
-                if k == found:
+                k = numbered(table, mark, codes, paths.keys[i, level], num_keys)
+                if k == num_keys:
                     sizes[k], movers[k], counts[k] = paths.sizes[i, level], paths.movers[i, level], 0
-                    found += 1
+                    num_keys += 1
                 states_of[i] = k
                 counts[k] += 1
         begins[0] = 0
-        for k in range(found):
+        for k in range(num_keys):
             begins[k + 1] = begins[k] + sizes[k]
-        sums, taken = np.zeros((begins[found], seats)), np.zeros(begins[found])
+        sums, taken = np.zeros((begins[num_keys], seats)), np.zeros(begins[num_keys])
         for i in range(n):
             if states_of[i] >= 0:
                 at = begins[states_of[i]] + paths.choices[i, level]
                 taken[at] += weights[i]
                 for s in range(seats):
                     sums[at, s] += weights[i] * values[i, s]
-        for k in range(found):
+        for k in range(num_keys):
             chosen[k] = -1
             if counts[k] >= least * sizes[k]:
                 chosen[k] = _choose(sums, taken, begins[k], sizes[k], movers[k])
                 settled[level] += chosen[k] >= 0
-        states[level] = found
-        total[level] = begins[found]
-        mark, found = mark + 1, 0
+        states[level] = num_keys
+        total[level] = begins[num_keys]
+        mark, num_keys = mark + 1, 0
         for i in range(n):
             if states_of[i] >= 0:
-                h = numbered(table, mark, names, paths.histories[i, level], found)
-                if h == found:
+                h = numbered(table, mark, names, paths.histories[i, level], num_keys)
+                if h == num_keys:
                     followed[h], tried[h], kept[h], own[h, :] = 0, 0, 0.0, 0.0
-                    found += 1
+                    num_keys += 1
                 histories_of[i] = h
                 if paths.choices[i, level] == chosen[states_of[i]]:
                     followed[h] += 1
                     kept[h] += weights[i]
                     for s in range(seats):
                         own[h, s] += weights[i] * values[i, s]
-        mark, found = mark + 1, 0
+        mark, num_keys = mark + 1, 0
         for i in range(n):
             if states_of[i] >= 0:
                 edge = uint64(fold(paths.histories[i, level], paths.choices[i, level]))
-                if numbered(table, mark, edges, edge, found) == found:
+                if numbered(table, mark, edges, edge, num_keys) == num_keys:
                     tried[histories_of[i]] += 1
-                    found += 1
+                    num_keys += 1
         for i in range(n):
             if states_of[i] >= 0 and chosen[states_of[i]] >= 0:
                 k, h = states_of[i], histories_of[i]

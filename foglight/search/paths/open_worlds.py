@@ -1,4 +1,4 @@
-"""Perfect information Monte Carlo as published [Long2010; Arjonilla2024, Algorithm 1]: each action in each world."""
+"""Perfect information Monte Carlo as published [Long2010; Arjonilla2024, Algorithm 1]: every action in every world."""
 
 import numpy as np
 
@@ -10,9 +10,9 @@ from foglight.search.leaves import evaluate
 
 @kernel
 def try_every_action(game, leaf, rows, weights, random, n, sums):
-    """In n worlds, taken by weight, play each action and evaluate what follows: add the mover's payoffs to `sums`.
+    """Play every action in n worlds and evaluate the world after it; add the mover's payoffs to `sums`, by action.
 
-    `weights` add up to 1. Worlds are taken by systematic sampling, so that each comes as often as its weight says.
+    `weights` sum to 1. Worlds are drawn by systematic sampling, so that each occurs in proportion to its weight.
     """
     room = new_worlds(game, 1)
     actions, payoffs = np.empty(max_legal(game), np.int64), np.empty(num_players(game))

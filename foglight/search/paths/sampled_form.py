@@ -1,8 +1,8 @@
 """Sampled paths as a game in sequence form, for CFR+.
 
-Each path stands for the histories it was drawn from: its payoffs count once for itself and once for each choice that
-random play might as well have made, that is, divided by the probability of its choices. So the entries of the form are
-unbiased estimates of the true ones. Payoffs are counted from their mean, and what was never sampled is worth just that.
+Each path stands for the histories it was drawn from: its payoffs are divided by the probability of its choices. So the
+entries of the form are unbiased estimates of the true ones. The mean payoff is subtracted first, so that sequences that
+were never sampled are worth the mean.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from foglight.solving.whole.sequences import Form, payoff_entries
 
 
 def sampled_form(paths: Paths) -> tuple[Form, np.ndarray]:
-    """The form of all paths, and the keys of its information states."""
+    """The sequence form of all paths, and the keys of its information states."""
     n, depth = paths.keys.shape
     seats = paths.values.shape[1]
     there = np.arange(depth)[None, :] < paths.lengths[:, None]
@@ -21,7 +21,7 @@ def sampled_form(paths: Paths) -> tuple[Form, np.ndarray]:
     states[there] = which
     movers, sizes = paths.movers[there][firsts].astype(np.int64), paths.sizes[there][firsts].astype(np.int64)
     levels = np.broadcast_to(np.arange(depth), (n, depth))[there][firsts]
-    order = np.lexsort((levels, movers))  # seat by seat, each state after those it can follow
+    order = np.lexsort((levels, movers))  # seat by seat, each state after its possible predecessors
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     states[there] = rank[which]

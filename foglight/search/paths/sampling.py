@@ -1,9 +1,9 @@
 """Paths: random play for a few decisions from sampled worlds, then one leaf evaluation [Arjonilla2024].
 
-A path is recorded by what matters for reasoning about it: at each decision who moved, in which history and information
-state, what was chosen among how many; and what the leaf was worth. Chance is played through and is no
-decision. Worlds are taken in order, each as often as its weight says, by systematic sampling: less noise than drawing
-them one by one, and memory is read as it lies.
+For each decision of a path these are recorded: the mover, the history, the mover's information state, the number of
+legal actions and the one played; and at the end the value of the leaf. Chance is played through and does not count as a
+decision. Worlds are drawn by systematic sampling and used in order, each in proportion to its weight: this gives less
+noise than independent draws, and memory is read in order.
 """
 
 from typing import NamedTuple
@@ -37,11 +37,11 @@ class Paths(NamedTuple):
 
     lengths: np.ndarray  # int8[n]
     keys: np.ndarray  # uint64[n, d]: the mover's information state
-    histories: np.ndarray  # uint64[n, d]: the world begun with and all that happened since, chance included
+    histories: np.ndarray  # uint64[n, d]: hash of the first world and all actions since, chance included
     movers: np.ndarray  # int8[n, d]
-    sizes: np.ndarray  # int16[n, d]: how many actions were legal
-    choices: np.ndarray  # int16[n, d]: which of them was played
-    values: np.ndarray  # float32[n, seats]
+    sizes: np.ndarray  # int16[n, d]: number of legal actions
+    choices: np.ndarray  # int16[n, d]: index of the one played
+    values: np.ndarray  # float32[n, seats]: the leaf's value to each seat
 
     @property
     def depth(self) -> int:
@@ -67,7 +67,7 @@ def first_of(paths: Paths, n: int) -> Paths:
 
 @jitable
 def advance(game, before, action, after, left):
-    """`transition` as far as `left` more decisions need it: nobody is asked who decides no more, nor the public."""
+    """`transition` as far as `left` more decisions need it: keys that no later decision reads are not updated."""
     copy_world(game, after, before)
     step(game, after, action)
     if left > 0:
@@ -81,7 +81,7 @@ def advance(game, before, action, after, left):
 
 @kernel
 def sample(game, leaf, rows, weights, random, first, last, paths):
-    """Fill the paths from `first` to `last`; `weights` add up to 1."""
+    """Fill the paths from `first` to `last - 1`; `weights` sum to 1."""
     depth, seats = paths.keys.shape[1], num_players(game)
     room = new_worlds(game, 2)
     actions, odds, payoffs = np.empty(max_legal(game), np.int64), np.empty(max_legal(game)), np.empty(seats)

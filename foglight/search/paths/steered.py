@@ -1,15 +1,16 @@
-"""Paths that are steered: learn how everybody goes on, then find out which first move is best against that.
+"""Steered paths: learn how all seats continue, then find the first move that is best against that.
 
-Sampling all actions alike wastes nearly all paths on play that nobody would choose, the more so the deeper. Here the
-information states below the root learn while paths come in: each is a bandit with upper confidence bounds [Auer2002],
-fed with its own mover's payoffs. Three things keep this from going wrong.
+Uniform sampling wastes nearly all paths on play that nobody would choose, the more so the deeper it goes. Here the
+information states below the root learn while paths are sampled: each is a bandit with upper confidence bounds
+[Auer2002] on its own mover's payoffs. Three rules keep this from going wrong.
 
-- The first move is not steered. Another seat that does not see it learns to answer all of them alike. If it were, the
-  others would learn to answer the very move we settle on, as if they had seen it.
-- A state is left to chance until it has been visited a few times for each of its actions: what rests on a handful of
-  paths is noise, and maximising over noise is worse than not choosing at all. So how deep the reasoning goes depends on
-  how far the paths suffice, state by state.
-- After some learning the worse half of the first moves is dropped, again and again [Karnin2013]. The others learn on.
+- The first move is not steered. Seats that do not see it learn one answer to all first moves. If it were steered, the
+  other seats would learn to answer the very move we settle on, as if they had seen it.
+- A state plays at random until it has been visited a few times for each of its actions. A mean of a handful of paths is
+  noise, and to maximise over noise is worse than not to choose at all. So the depth of the reasoning depends on how far
+  the paths suffice, state by state.
+- After some learning the worse half of the first moves is dropped, again and again [Karnin2013]. The other states keep
+  learning.
 """
 
 from collections.abc import Callable
@@ -36,29 +37,32 @@ from foglight.search.leaves import evaluate
 from foglight.search.paths.sampling import advance
 from foglight.tables import find, slots_for
 
-_SQUARES = 4096  # square roots that are remembered
-_LEVELS = 16
-_LEARNING = 0.3  # of the budget, before first moves are dropped
+_SQUARES = 4096  # entries of the tables of square roots
+_LEVELS = 16  # most decisions of a path
+_LEARNING = 0.3  # share of the budget before first moves are dropped
+
+_STATES, _NUMBERS, _REFUSED = range(3)  # places of the tally: states, actions of all states, visits that found no room
+_LEAST, _MOST = range(2)  # places of the spread
 
 
 class States(NamedTuple):
-    """What has been learned of information states: a hash table, and a stretch of numbers for each of them."""
+    """What the information states have learned: a hash table, and for each state a stretch of numbers by action."""
 
     keys: np.ndarray  # uint64[T], a power of 2; 0 where free
-    begins: np.ndarray  # int64[T]
+    begins: np.ndarray  # int64[T]: where the state's actions begin in counts and sums
     visits: np.ndarray  # int64[T]
-    counts: np.ndarray  # int64[M]: by action
-    sums: np.ndarray  # float64[M]: of the mover's payoffs
-    tally: np.ndarray  # int64[3]: states, numbers in use, visits to states that found no room
-    visited: np.ndarray  # int64[levels]: visits to states, by how many decisions came before
-    settled: np.ndarray  # int64[levels]: of these, to states that were no longer left to chance
-    spread: np.ndarray  # float64[2]: the least and the largest payoff so far
-    rise: np.ndarray  # float64: sqrt(log n)
-    fall: np.ndarray  # float64: 1 / sqrt(n)
+    counts: np.ndarray  # int64[M]: visits by action
+    sums: np.ndarray  # float64[M]: sums of the mover's payoffs by action
+    tally: np.ndarray  # int64[3]: _STATES, _NUMBERS, _REFUSED
+    visited: np.ndarray  # int64[levels]: visits to states, by the number of decisions before
+    settled: np.ndarray  # int64[levels]: visits among these to states that no longer play at random
+    spread: np.ndarray  # float64[2]: the _LEAST and the _MOST payoff so far
+    rise: np.ndarray  # float64[_SQUARES]: sqrt(log n)
+    fall: np.ndarray  # float64[_SQUARES]: 1 / sqrt(n)
 
 
 def new_states(most: int, actions: int) -> States:
-    """Room for so many states with so many actions on average; what comes after that is left to chance."""
+    """Room for `most` states with `actions` actions on average; further states play at random."""
     size = slots_for(most)
     n = np.arange(1, _SQUARES + 1)
     return States(
@@ -79,10 +83,10 @@ def new_states(most: int, actions: int) -> States:
 def halve(
     n: int, depth: int, run: Callable[[np.ndarray, float], None], sums: np.ndarray, counts: np.ndarray
 ) -> np.ndarray:
-    """Drop the worse half of n first moves, again and again, until two are left: these, the better one first.
+    """Drop the worse half of n first moves, again and again, until two are left; returns these, the better one first.
 
-    `run(moves, share)` samples paths that begin with these moves until that share of the budget is used up. It adds
-    payoffs and paths to `sums` and `counts`, by first move.
+    `run(moves, share)` samples paths that begin with these moves until that share of the budget is used. It adds
+    payoffs and numbers of paths to `sums` and `counts`, by first move.
     """
     moves, learning = np.arange(n), _LEARNING if depth > 1 else 0.0
     if learning:
@@ -97,25 +101,25 @@ def halve(
 
 @jitable
 def _find(states, code, m):
-    """The place of a state, made if there is room; -1 if there is not."""
+    """The slot of a state with m actions, added if there is room; -1 if there is none."""
     slot = find(states.keys, code)
     if slot < 0:
         slot = -1 - slot
-        if states.tally[1] + m > len(states.counts) or 2 * states.tally[0] >= len(states.keys):
-            states.tally[2] += 1
+        if states.tally[_NUMBERS] + m > len(states.counts) or 2 * states.tally[_STATES] >= len(states.keys):
+            states.tally[_REFUSED] += 1
             return -1
         states.keys[slot] = code
-        states.begins[slot] = states.tally[1]
-        states.tally[0] += 1
-        states.tally[1] += m
+        states.begins[slot] = states.tally[_NUMBERS]
+        states.tally[_STATES] += 1
+        states.tally[_NUMBERS] += m
     return slot
 
 
 @jitable
 def _promising(states, slot, m, explore, random):
-    """The action with the highest upper confidence bound; one that was never tried comes first."""
+    """The action with the highest upper confidence bound; an action never tried comes first."""
     first = states.begins[slot]
-    bonus = explore * (states.spread[1] - states.spread[0]) * 0.5
+    bonus = explore * (states.spread[_MOST] - states.spread[_LEAST]) * 0.5
     bonus *= states.rise[min(states.visits[slot], _SQUARES) - 1]
     best, choice = -np.inf, 0
     start = below(random, m)
@@ -132,7 +136,10 @@ def _promising(states, slot, m, explore, random):
 
 @kernel
 def walk(game, leaf, states, rows, weights, random, n, depth, least, explore, first_moves, sums, counts):
-    """n paths from worlds taken by weight, the first move uniform among `first_moves`; payoffs by first move."""
+    """Sample n paths from worlds drawn by weight, and add up payoffs by first move, which is uniform in `first_moves`.
+
+    A state is steered after `least` visits per action; `explore` scales its confidence bounds.
+    """
     seats = num_players(game)
     room = new_worlds(game, 2)
     actions, odds, payoffs = np.empty(max_legal(game), np.int64), np.empty(max_legal(game)), np.empty(seats)
@@ -171,8 +178,8 @@ def walk(game, leaf, states, rows, weights, random, n, depth, least, explore, fi
         counts[choices[0]] += 1
         sums[choices[0]] += payoffs[seat]
         for s in range(seats):
-            states.spread[0] = min(states.spread[0], payoffs[s])
-            states.spread[1] = max(states.spread[1], payoffs[s])
+            states.spread[_LEAST] = min(states.spread[_LEAST], payoffs[s])
+            states.spread[_MOST] = max(states.spread[_MOST], payoffs[s])
         for k in range(1, d):
             if slots[k] >= 0:
                 at = states.begins[slots[k]] + choices[k]

@@ -1,1 +1,1 @@
-"""Alpha-beta search over sets of worlds, with bounds shared by sketches [Bernardoni2019]."""
+"""Alpha-beta search over sets of worlds, which shares bounds between sets by sketches [Bernardoni2019]."""

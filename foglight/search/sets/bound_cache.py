@@ -1,35 +1,38 @@
-"""The queue of useful sets: what was found of some sets of worlds bounds the values of others [Bernardoni2019].
+"""The queue of useful sets: bounds found for some sets of worlds bound the values of others [Bernardoni2019].
 
-The value of a set is what the seat can be sure of in all of its worlds, so that
+The value of a set is what the seat can guarantee in all of its worlds, so that
 
-    X is part of q    v(X) >= v(q)    a superset bounds from below
-    q is part of X    v(X) <= v(q)    a subset bounds from above
+    X is a subset of q    v(X) >= v(q)    a superset bounds from below
+    q is a subset of X    v(X) <= v(q)    a subset bounds from above
 
-The two formulas of the paper's Section 6 have it the other way round. Where a set is not quite part of the other, the
-bound still holds if the worst world of the smaller one is in both. If every world is as likely to be that one, the odds
-are
+The two formulas in Section 6 of the paper have it the other way round. Where a set is almost a subset of the other, the
+bound still holds if the worst world of the smaller set is in both. If every world is equally likely to be the worst
+one, the probabilities are
 
     q bounds X from below    |X and q| / |X|
     q bounds X from above    |X and q| / |q|
 
-and the bound is used from `threshold` on. How many worlds are in both is counted where q has at most `k`, and otherwise
-estimated from signatures (`sketches.py`), `caution` standard errors taken off J. Of the queue, what matters is whether
-the largest lower bound reaches beta or the smallest upper bound alpha; so the first entry that does so ends the look. A
-set has a mask of 64 bits, one for each value of six bits of its hashes; bits that only one of two sets has are worlds
-that they do not share, which rules most entries out at once.
+A bound is used if its probability is at least `threshold`. The number of worlds in both sets is counted if q has at
+most `k` worlds. Otherwise it is estimated from signatures (`sketches.py`), after `caution` standard errors are
+subtracted from J. Only one thing matters: whether the largest lower bound reaches beta, or the smallest upper bound
+alpha. So the first entry that does so ends the lookup. Each set has a mask of 64 bits, one for each value of six bits
+of its hashes. Bits that only one of two sets has are worlds that they do not share, which rules out most entries at
+once.
 
-Only sets with the same number of turns left are compared, each number has a queue of its own. An entry has a value or
-one bound, as alpha-beta left it. The queue keeps those whose identity, a sum of hashes, has been useful most often as
-far as Count Sketch can tell: once when the set was searched, once for every bound that it gave. An old entry gives way
-to a new one of the same frequency. When a new root action begins, frequencies are halved. A single world is looked for
-as such only; searching it costs hardly more than going through the queue.
+Only sets with the same number of turns left are compared; each number has its own queue. An entry has a value or one
+bound, as alpha-beta left it. The identity of a set is the sum of its hashes. Count Sketch estimates how often each
+identity has been useful: once when the set was searched, and once for every bound that it gave. The queue keeps the
+most useful sets. An old entry gives way to a new one of the same frequency. Frequencies are halved when a new root
+action begins. A single world is looked up by identity only, since to search it costs hardly more than a pass through
+the queue.
 
-`parts` are ours. The worlds that made each action of a set as bad as it is are few, and alone are worth no more than
-the set; so an upper bound is kept of these worlds only, and applies to many more sets. They also stand at the front of
-their set: before the next action is played in all worlds it is played in these, and if what follows is known to be
-bad enough, that is all.
+`parts` are our addition. A few worlds of a set make each action as bad as it is, and the set of these worlds alone has
+no higher value than the whole set. So an upper bound is stored for these worlds only, and applies to many more sets.
+They also stand at the front of their set: the next action is first played in these worlds, and if the classes that
+follow are known to be bad enough, the other worlds are not needed.
 
-With `exact`, only true containment counts, in sets of up to `k` worlds; larger ones are found if they are identical.
+With `exact`, only true containment counts, in sets of up to `k` worlds; larger sets are found only if they are
+identical.
 """
 
 from typing import Any, NamedTuple
@@ -42,11 +45,15 @@ from foglight.compile import jitable, kernel
 from foglight.names import BadInput
 from foglight.search.sets.sketches import CountSketch, bottom, count_once, count_sketch, estimate, shared, similarity
 
-NONE, SAME, LOWER, UPPER = 0, 1, 2, 3  # what a look has found
-NOWHERE = -1
+NONE, SAME, LOWER, UPPER = 0, 1, 2, 3  # results of a lookup
+NOWHERE = -1  # in place of an index
 _ROUNDING = 1e-9
-_FEW = 32  # entries among which one is chosen to give way
+_FEW = 32  # entries among which the one to drop is chosen
 LOOKED, FOUND_SAME, FOUND_LOWER, FOUND_UPPER, STORED, DROPPED, COMPARED = range(7)  # places of the tally
+_AT_LEAST, _AT_MOST = range(2)  # columns of the bounds
+_ENTRIES, _OLDEST = range(2)  # columns of `held`: entries in the queue, and the place of the oldest
+PARTS, _CERTAIN = range(2)  # places of `about`: 1 if parts of sets are kept, 1 if containment must be certain
+_THRESHOLD, _CAUTION, _EXPECTED_WRONG = range(3)  # places of `odds`: two options, expected number of wrong bounds used
 
 
 class BoundCache(NamedTuple):
@@ -54,17 +61,17 @@ class BoundCache(NamedTuple):
 
     identities: np.ndarray  # uint64[slots]
     sizes: np.ndarray  # int64[slots]
-    masks: np.ndarray  # uint64[slots]: the last six bits of the hashes that occur
-    bounds: np.ndarray  # float64[slots, 2]: at least, at most
-    uses: np.ndarray  # int64[slots]: as Count Sketch has it
-    held: np.ndarray  # int64[turns + 1, 2]: entries, and the next to give way among equals
+    masks: np.ndarray  # uint64[slots]: bit b is set if the last six bits of some hash are b
+    bounds: np.ndarray  # float64[slots, 2]: _AT_LEAST, _AT_MOST
+    uses: np.ndarray  # int64[slots]: how often the entry was useful, by Count Sketch
+    held: np.ndarray  # int64[turns + 1, 2]: _ENTRIES, _OLDEST
     signatures: np.ndarray  # uint64[slots, k]
-    places: np.ndarray  # int64[a power of 2]: by identity, its slot, or that of another one
+    places: np.ndarray  # int64[a power of 2]: by identity, its slot, or that of another set
     frequencies: CountSketch
-    fresh: np.ndarray  # uint64[k]: the signature of the set in question
-    about: np.ndarray  # int64[2]: whether parts of sets are kept; whether containment must be certain
-    odds: np.ndarray  # float64[3]: threshold, caution, the sum of the odds that a used bound is wrong
-    tally: np.ndarray  # int64[7]
+    fresh: np.ndarray  # uint64[k]: the signature of the set looked up or stored
+    about: np.ndarray  # int64[2]: PARTS, _CERTAIN
+    odds: np.ndarray  # float64[3]: _THRESHOLD, _CAUTION, _EXPECTED_WRONG
+    tally: np.ndarray  # int64[7]: places LOOKED to COMPARED
 
 
 def bound_cache(
@@ -101,7 +108,7 @@ def bound_cache(
 
 
 def halve(cache: BoundCache) -> None:
-    """What was useful to earlier root actions counts half."""
+    """Halve all frequencies, so that the usefulness for earlier root actions counts half."""
     _halve(cache)
 
 
@@ -117,59 +124,59 @@ def _halve(cache):
 
 @jitable
 def look(cache, table, mark, turns, hashes, begin, end, identity, alpha, beta):
-    """What is known of the set of `hashes[begin:end]`: a bound that ends its search, and the slot that it is from.
+    """Look up a bound that ends the search of the set `hashes[begin:end]`.
 
-    SAME, LOWER or UPPER; or NONE. `table` is room for open addressing, which no other set has marked so: if UPPER, the
-    set is in it.
+    Returns SAME, LOWER, UPPER or NONE; the bound; and the slot it comes from. `table` is a hash table in which no other
+    set has the same mark. After UPPER, it holds the set.
     """
     cache.tally[LOOKED] += 1
     n, k, room = end - begin, len(cache.fresh), len(cache.identities) // len(cache.held)
     slot = cache.places[identity & uint64(len(cache.places) - 1)]
     if cache.identities[slot] == identity and cache.sizes[slot] == n and slot // room == turns:
-        low, high = cache.bounds[slot, 0], cache.bounds[slot, 1]
+        low, high = cache.bounds[slot, _AT_LEAST], cache.bounds[slot, _AT_MOST]
         if low == high or low >= beta or high <= alpha:
             _used(cache, slot)
             cache.tally[FOUND_SAME] += 1
             return SAME, low if low == high or low >= beta else high, slot
     if n == 1:
         return NONE, 0.0, -1
-    certain, least = cache.about[1] == 1, cache.odds[0] - _ROUNDING
+    certain, least = cache.about[_CERTAIN] == 1, cache.odds[_THRESHOLD] - _ROUNDING
     mask, spare = _mask(hashes, begin, end), 1.0 - least
-    held = -1  # of the signature, once it is needed
-    for slot in range(room * turns, room * turns + cache.held[turns, 0]):
-        low, high, size = cache.bounds[slot, 0], cache.bounds[slot, 1], cache.sizes[slot]
+    length = -1  # of the signature, once it is needed
+    for slot in range(room * turns, room * turns + cache.held[turns, _ENTRIES]):
+        low, high, size = cache.bounds[slot, _AT_LEAST], cache.bounds[slot, _AT_MOST], cache.sizes[slot]
         from_below = low >= beta and size >= least * n and count(mask & ~cache.masks[slot]) <= spare * n
         from_above = high <= alpha and n >= least * size and count(cache.masks[slot] & ~mask) <= spare * size
         if not (from_below or from_above) or (certain and size > k):
             continue
         cache.tally[COMPARED] += 1
-        if held == -1:
-            held = 0 if certain else bottom(hashes, begin, end, cache.fresh)
+        if length == -1:
+            length = 0 if certain else bottom(hashes, begin, end, cache.fresh)
             _enter(hashes, begin, end, table, mark)
         both = 0.0
         if size <= k:
             for i in range(size):
                 both += find(hashes, begin, cache.signatures[slot, i], table, mark) != NOWHERE
         else:
-            alike, _ = similarity(cache.fresh, held, n, cache.signatures[slot], k, size, k)
-            alike = max(0.0, alike - cache.odds[1] * np.sqrt(alike * (1.0 - alike) / k))
+            alike, _ = similarity(cache.fresh, length, n, cache.signatures[slot], k, size, k)
+            alike = max(0.0, alike - cache.odds[_CAUTION] * np.sqrt(alike * (1.0 - alike) / k))
             both = shared(alike, n, size)
         if from_below and both >= least * n:
             _used(cache, slot)
             cache.tally[FOUND_LOWER] += 1
-            cache.odds[2] += max(0.0, 1.0 - both / n)
+            cache.odds[_EXPECTED_WRONG] += max(0.0, 1.0 - both / n)
             return LOWER, low, slot
         if from_above and both >= least * size:
             _used(cache, slot)
             cache.tally[FOUND_UPPER] += 1
-            cache.odds[2] += max(0.0, 1.0 - both / size)
+            cache.odds[_EXPECTED_WRONG] += max(0.0, 1.0 - both / size)
             return UPPER, high, slot
     return NONE, 0.0, -1
 
 
 @jitable
 def _enter(hashes, begin, end, table, mark):
-    """Note the place of each member in a table of its own mark."""
+    """Enter the index of each member in the table, under this mark."""
     mask = uint64(len(table) - 1)
     for i in range(begin, end):
         slot = hashes[i] & mask
@@ -180,7 +187,7 @@ def _enter(hashes, begin, end, table, mark):
 
 @jitable
 def find(hashes, begin, member, table, mark):
-    """The place of a member of the set that `_enter` has noted, or NOWHERE."""
+    """The index of a member of the set that `_enter` has entered, or NOWHERE."""
     mask = uint64(len(table) - 1)
     slot = member & mask
     while table[slot] >> 32 == mark:
@@ -193,34 +200,36 @@ def find(hashes, begin, member, table, mark):
 
 @jitable
 def _mask(hashes, begin, end):
-    found = uint64(0)
+    """The mask of a set: one bit for each value of the last six bits of its hashes."""
+    mask = uint64(0)
     for i in range(begin, end):
-        found |= bit(hashes[i] & uint64(63))
-    return found
+        mask |= bit(hashes[i] & uint64(63))
+    return mask
 
 
 @jitable
 def _used(cache, slot):
+    """Count one more use of an entry."""
     count_once(cache.frequencies, cache.identities[slot])
     cache.uses[slot] = estimate(cache.frequencies, cache.identities[slot])
 
 
 @jitable
 def keep(cache, turns, hashes, begin, end, identity, low, high):
-    """Take in what a search has found of a set: its value lies from `low` to `high`."""
+    """Store the result of a search: the value of the set lies from `low` to `high`."""
     n, room = end - begin, len(cache.identities) // len(cache.held)
     place = identity & uint64(len(cache.places) - 1)
     slot = cache.places[place]
     count_once(cache.frequencies, identity)
     uses = estimate(cache.frequencies, identity)
     if cache.identities[slot] == identity and cache.sizes[slot] == n and slot // room == turns:
-        cache.bounds[slot, 0] = max(cache.bounds[slot, 0], low)
-        cache.bounds[slot, 1] = min(cache.bounds[slot, 1], high)
+        cache.bounds[slot, _AT_LEAST] = max(cache.bounds[slot, _AT_LEAST], low)
+        cache.bounds[slot, _AT_MOST] = min(cache.bounds[slot, _AT_MOST], high)
         cache.uses[slot] = uses
         return
-    slot = room * turns + cache.held[turns, 0]
-    if cache.held[turns, 0] < room:
-        cache.held[turns, 0] += 1
+    slot = room * turns + cache.held[turns, _ENTRIES]
+    if cache.held[turns, _ENTRIES] < room:
+        cache.held[turns, _ENTRIES] += 1
     else:
         slot = _least_useful(cache, turns, room)
         if cache.uses[slot] > uses:
@@ -229,7 +238,7 @@ def keep(cache, turns, hashes, begin, end, identity, low, high):
     cache.tally[STORED] += 1
     cache.places[place] = slot
     cache.identities[slot], cache.sizes[slot], cache.uses[slot] = identity, n, uses
-    cache.bounds[slot, 0], cache.bounds[slot, 1] = low, high
+    cache.bounds[slot, _AT_LEAST], cache.bounds[slot, _AT_MOST] = low, high
     cache.masks[slot] = _mask(hashes, begin, end)
     for i in range(bottom(hashes, begin, end, cache.fresh)):
         cache.signatures[slot, i] = cache.fresh[i]
@@ -237,29 +246,29 @@ def keep(cache, turns, hashes, begin, end, identity, low, high):
 
 @jitable
 def _least_useful(cache, turns, room):
-    """Of the next few entries, oldest first, the one that was useful least often."""
-    first, at = room * turns, cache.held[turns, 1]
-    found = first + at
+    """The least useful of the next few entries, oldest first."""
+    first, at = room * turns, cache.held[turns, _OLDEST]
+    least = first + at
     for _ in range(min(room, _FEW)):
-        if cache.uses[first + at] < cache.uses[found]:
-            found = first + at
+        if cache.uses[first + at] < cache.uses[least]:
+            least = first + at
         at = at + 1 if at + 1 < room else 0
-    cache.held[turns, 1] = found - first + 1 if found - first + 1 < room else 0
-    return found
+    cache.held[turns, _OLDEST] = least - first + 1 if least - first + 1 < room else 0
+    return least
 
 
 # From Python ----------------------------------------------------------------------------------------------------
 
 
 def ask(cache: BoundCache, turns: int, hashes: np.ndarray, alpha: float, beta: float) -> tuple[int, float]:
-    """What `look` finds of a set of hashes."""
+    """`look` for a set of hashes, from Python: the result and the bound."""
     table = np.zeros(1 << (2 * len(hashes)).bit_length(), np.int64)
-    found, bound, _ = _ask(cache, table, turns, hashes, alpha, beta)
-    return int(found), float(bound)
+    result, bound, _ = _ask(cache, table, turns, hashes, alpha, beta)
+    return int(result), float(bound)
 
 
 def tell(cache: BoundCache, turns: int, hashes: np.ndarray, low: float, high: float) -> None:
-    """Store a set of hashes."""
+    """`keep` for a set of hashes, from Python."""
     _tell(cache, turns, hashes, low, high)
 
 
@@ -283,6 +292,6 @@ def _tell(cache, turns, hashes, low, high):
 
 
 def counts(cache: BoundCache) -> dict[str, Any]:
-    """What has been looked for, found and kept."""
+    """The counters of lookups, results and entries, by name."""
     names = ("looked", "same", "lower", "upper", "stored", "dropped", "compared")
-    return dict(zip(names, cache.tally.tolist(), strict=True)) | {"expected_wrong": float(cache.odds[2])}
+    return dict(zip(names, cache.tally.tolist(), strict=True)) | {"expected_wrong": float(cache.odds[_EXPECTED_WRONG])}

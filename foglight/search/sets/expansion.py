@@ -1,12 +1,12 @@
-"""What an action makes of a set of worlds: those that the seat may face when it is asked again, by what it has seen.
+"""What an action makes of a set of worlds: the worlds of the seat's next decision, grouped by its observations.
 
 The action is played in every world of the set, and then the other seat's whole turn, all of its actions in all worlds:
-it is taken to know everything and to do its worst. A turn is a run of actions of one seat. Worlds that end, or reach
-the horizon, are evaluated at once; the worst of them is `low`, and if it is not above alpha nothing else matters. The
-others form classes by the sequence of what the seat has observed on the way. Equal worlds of a class are one; they are
-known by 64-bit hashes.
+the other seat is assumed to know everything and to do its worst. A turn is a run of actions of one seat. Worlds in
+which the game ends, or the horizon is reached, are evaluated at once; `low` is the smallest of their values, and if it
+is not above alpha, nothing else matters. The other worlds form classes by the sequence of the seat's observations on
+the way. Equal worlds of a class are merged; they are identified by 64-bit hashes.
 
-The world that refutes an action goes to the front of its set, since it will often refute the next action too.
+A world that refutes an action moves to the front of its set, since it often refutes the next action too.
 """
 
 from typing import NamedTuple
@@ -34,47 +34,61 @@ from foglight.rules import (
 from foglight.search.leaves import evaluate
 from foglight.tables import row_hash
 
-DONE, GROW, ASK, CHECK, PAUSE, REFUSE = range(6)  # why a kernel has come back
-NODES, LEAVES, MADE, LEVEL, PHASE, ARRIVED, ASKED, FOUND, STAMP, WORST = range(10)  # places of the tally
-# columns of a frame: its set, where worlds that follow go and end, turns left; how many actions, the next, the best;
-# the set's identity; the classes of the action that is being searched, and the next of them
-# how many worlds at the front of the set are its part, and of how many the part of the action will consist
+DONE, GROW, ASK, CHECK, PAUSE, REFUSE = range(6)  # why a kernel returns
+# Places of the tally:
+#   NODES, LEAVES, MADE      counters: decisions of the seat, worlds evaluated, other worlds generated
+#   LEVEL, PHASE             where the search stands: the frame, and the phase of its search
+#   ARRIVED, ASKED, FOUND    results of `expand`: worlds of the seat's next decision, worlds to be evaluated outside,
+#                            classes
+#   STAMP                    the last mark used in the hash tables
+#   WORST                    the index, in the set, of the world that `low` comes from
+NODES, LEAVES, MADE, LEVEL, PHASE, ARRIVED, ASKED, FOUND, STAMP, WORST = range(10)
+# Columns of a frame:
+#   BEGIN, END                    the rows of its set
+#   BASE, TOP                     the rows of the worlds that follow the action being searched
+#   TURNS                         turns left
+#   ACTIONS, NEXT, BEST_ACTION    the number of actions, the index of the next one and of the best one
+#   IDENTITY                      the identity of the set (`bound_cache.py`)
+#   CLASS, CLASS_END, AT          the classes of the action being searched, and the next of them
+#   PART                          the number of worlds at the front of the set that form its part
+#   CHOSEN                        the number of worlds in `Stack.chosen`: those that LOW of the action comes from
 BEGIN, END, BASE, TOP, TURNS, ACTIONS, NEXT, BEST_ACTION, IDENTITY, CLASS, CLASS_END, AT, PART, CHOSEN = range(14)
-UNKNOWN = -1  # of a part
-MOST_PARTS = 32  # worlds of a part
-_LATER = uint64(0x5851F42D4C957F2D)  # sets apart what is seen after a turn of the other seat
-_DEPTH = 24  # decisions of the seat on a path, at first; room doubles when it runs out
+_FIRST, _LAST, _TURNS_LEFT = range(3)  # columns of a class: its rows begin and end; turns left
+UNKNOWN = -1  # in place of the size of a part
+MOST_PARTS = 32  # most worlds of a part
+_LATER = uint64(0x5851F42D4C957F2D)  # distinguishes observations made after a turn of the other seat
+_DEPTH = 24  # frames at first; the arrays double in size when they are full
 
 
 class Stack(NamedTuple):
-    """The sets on the path that is being searched, one after the other, and room for making more."""
+    """The sets on the path being searched, one after the other, and working memory to generate more."""
 
     rows: np.ndarray  # uint64[room, words]
     hashes: np.ndarray  # uint64[room]
-    codes: np.ndarray  # uint64[room]: what the seat has observed since its last decision
-    origins: np.ndarray  # int64[room]: the place, in the set before, of the world from which it came
-    layers: np.ndarray  # uint64[2, room, words]: worlds in which the other seat moves, now and next
+    codes: np.ndarray  # uint64[room]: hash of the seat's observations since its last decision
+    origins: np.ndarray  # int64[room]: the index, in the set before, of the world it came from
+    layers: np.ndarray  # uint64[2, room, words]: worlds in which the other seat moves, current and next
     layer_hashes: np.ndarray  # uint64[room]
     layer_codes: np.ndarray  # uint64[2, room]
     layer_origins: np.ndarray  # int64[2, room]
-    tables: np.ndarray  # int64[2, 2 * room]: open addressing; the place of a row, marked with the set that it is in
-    frames: np.ndarray  # int64[depth, 14]: a set, and where its search stands
-    bounds: np.ndarray  # float64[depth, 4]: alpha, beta, the best action so far, the worst class of this one so far
+    tables: np.ndarray  # int64[2, 2 * room]: hash tables; the index of a row, with the mark of its set
+    frames: np.ndarray  # int64[depth, 14]: a set and the state of its search, columns BEGIN to CHOSEN
+    bounds: np.ndarray  # float64[depth, 4]: ALPHA, BETA, BEST, LOW (`frames.py`)
     actions: np.ndarray  # int64[depth, max_legal]
-    classes: np.ndarray  # int64[room, 3]: begin, end, turns left, of the classes that frames work through
+    classes: np.ndarray  # int64[room, 3]: the classes of all frames, columns _FIRST to _TURNS_LEFT
     answers: np.ndarray  # int64[max_legal]: the other seat's actions
     after: np.ndarray  # uint64[2, words]
-    chosen: np.ndarray  # int64[depth, MOST_PARTS]: places of worlds of the set
-    asked: np.ndarray  # uint64[room, words]: worlds at the horizon, where somebody else evaluates
+    chosen: np.ndarray  # int64[depth, MOST_PARTS]: indices of worlds of the set
+    asked: np.ndarray  # uint64[room, words]: worlds at the horizon to be evaluated outside
     asked_origins: np.ndarray  # int64[room]
-    history: np.ndarray  # int64[num_actions]: how often an action was best
+    history: np.ndarray  # int64[num_actions]: how often each action was best
     out: np.ndarray  # float64[2]
     random: np.ndarray  # uint64[1]
-    tally: np.ndarray  # int64[10]
+    tally: np.ndarray  # int64[10]: places NODES to WORST
 
 
 def new_stack(game: Game, room: int) -> Stack:
-    """Room for so many worlds, a power of 2."""
+    """A stack with room for so many worlds, a power of 2."""
     words, most = int(num_words(game)), int(max_legal(game))
     return Stack(
         np.zeros((room, words), np.uint64),
@@ -103,7 +117,7 @@ def new_stack(game: Game, room: int) -> Stack:
 
 
 def grown(game: Game, stack: Stack) -> Stack:
-    """The same with twice the room."""
+    """The same stack with twice the room."""
     larger = new_stack(game, 2 * len(stack.rows))
     depth = 2 * len(stack.frames)
     for name in ("rows", "hashes", "codes", "origins", "classes", "history", "tally"):
@@ -117,11 +131,11 @@ _BY_DEPTH = ("frames", "bounds", "actions", "chosen")
 
 @jitable
 def expand(game, leaf, stack, seat, frame, most, action, alpha, ask):
-    """Play the action in the first `most` worlds of a frame: DONE, GROW or REFUSE, and the worst of what was settled.
+    """Play the action in the first `most` worlds of a frame; returns DONE, GROW or REFUSE, and `low`.
 
-    ARRIVED rows from BASE on are then the worlds that the seat may face, those of a class together. FOUND classes
-    follow those of earlier frames, from CLASS on. ASKED worlds wait for their values. If `low` is not above alpha,
-    there is nothing of this. WORST is the place of the world that `low` comes from.
+    After DONE, the ARRIVED rows from BASE on are the worlds of the seat's next decision, sorted by class. The FOUND
+    classes follow those of earlier frames, from CLASS on. ASKED worlds wait for their values. If `low` is not above
+    alpha, none of this holds. WORST is the index of the world that `low` comes from.
     """
     begin, base, turns = frame[BEGIN], frame[BASE], frame[TURNS]
     words, room, tally = stack.rows.shape[1], len(stack.rows), stack.tally
@@ -218,7 +232,7 @@ def expand(game, leaf, stack, seat, frame, most, action, alpha, ask):
 
 @jitable
 def swap(stack, one, other):
-    """Let two worlds of a set change places."""
+    """Swap two worlds of a set."""
     for k in range(stack.rows.shape[1]):
         stack.rows[one, k], stack.rows[other, k] = stack.rows[other, k], stack.rows[one, k]
     stack.hashes[one], stack.hashes[other] = stack.hashes[other], stack.hashes[one]
@@ -226,22 +240,22 @@ def swap(stack, one, other):
 
 
 @jitable
-def gather(stack, begin, held, places, n):
-    """Bring the worlds at n places of a set to its front, behind the `held` that are there; how many are there then.
+def gather(stack, begin, front, places, n):
+    """Bring the worlds at n indices of a set to its front, behind the `front` worlds there; returns their new number.
 
-    There are at most MOST_PARTS; of more, the last ones change.
+    A part has at most MOST_PARTS worlds: beyond that, each further world replaces the last one.
     """
     for i in range(n):
         at = places[i]
-        if at < min(held, MOST_PARTS):
+        if at < min(front, MOST_PARTS):
             continue
-        goal = min(held, MOST_PARTS - 1)
+        goal = min(front, MOST_PARTS - 1)
         swap(stack, begin + goal, begin + at)
         for j in range(i + 1, n):
             if places[j] == goal:
                 places[j] = at
-        held += 1
-    return held
+        front += 1
+    return front
 
 
 @jitable
@@ -254,7 +268,7 @@ def _same(row, other, words):
 
 @jitable
 def _is_new(key, code, hashes, codes, n, table, mark):
-    """Whether no equal world of the same class is among the first n; if so, n is noted as its place."""
+    """Whether no equal world of the same class is among the first n; if so, its index n is entered in the table."""
     mask = uint64(len(table) - 1)
     slot = (key ^ code) & mask
     while table[slot] >> 32 == mark:
@@ -268,13 +282,13 @@ def _is_new(key, code, hashes, codes, n, table, mark):
 
 @jitable
 def _group(stack, frame, n, at_once):
-    """Bring the worlds of each class together, classes in the order of their first worlds; False if there is no room.
+    """Sort the worlds by class, classes in the order of their first worlds; False if there is no room.
 
     The first `at_once` worlds came without a turn of the other seat.
     """
     base, begin, tally, which = frame[BASE], frame[CLASS], stack.tally, stack.layer_origins[0]
     table, mask = stack.tables[1], uint64(stack.tables.shape[1] - 1)
-    found = 0
+    num_classes = 0
     tally[STAMP] += 1
     for i in range(n):
         code = stack.codes[base + i]
@@ -282,36 +296,37 @@ def _group(stack, frame, n, at_once):
         number = -1
         while table[slot] >> 32 == tally[STAMP]:
             other = table[slot] & 0xFFFFFFFF
-            if stack.codes[base + stack.classes[begin + other, 0]] == code:
+            if stack.codes[base + stack.classes[begin + other, _FIRST]] == code:
                 number = other
                 break
             slot = (slot + uint64(1)) & mask
         if number == -1:
-            if begin + found == len(stack.classes):
+            if begin + num_classes == len(stack.classes):
                 return False
-            number = found
-            table[slot] = tally[STAMP] << 32 | found
-            stack.classes[begin + found, 0], stack.classes[begin + found, 1] = i, 0  # first world, how many
-            stack.classes[begin + found, 2] = frame[TURNS] if i < at_once else frame[TURNS] - 2
-            found += 1
+            number = num_classes
+            table[slot] = tally[STAMP] << 32 | num_classes
+            # for now, _FIRST is the first world and _LAST the number of worlds
+            stack.classes[begin + num_classes, _FIRST], stack.classes[begin + num_classes, _LAST] = i, 0
+            stack.classes[begin + num_classes, _TURNS_LEFT] = frame[TURNS] if i < at_once else frame[TURNS] - 2
+            num_classes += 1
         which[i] = number
-        stack.classes[begin + number, 1] += 1
-    tally[FOUND] = found
-    if found == 1:
-        stack.classes[begin, 0], stack.classes[begin, 1] = base, base + n
+        stack.classes[begin + number, _LAST] += 1
+    tally[FOUND] = num_classes
+    if num_classes == 1:
+        stack.classes[begin, _FIRST], stack.classes[begin, _LAST] = base, base + n
         return True
     at = 0
-    for number in range(begin, begin + found):
-        size = stack.classes[number, 1]
-        stack.classes[number, 0] = stack.classes[number, 1] = base + at
+    for number in range(begin, begin + num_classes):
+        size = stack.classes[number, _LAST]
+        stack.classes[number, _FIRST] = stack.classes[number, _LAST] = base + at
         at += size
-    for i in range(n):  # a copy, and back in order
+    for i in range(n):  # copy the worlds, then write them back in order
         stack.layer_hashes[i], stack.layer_origins[1, i] = stack.hashes[base + i], stack.origins[base + i]
         for k in range(stack.rows.shape[1]):
             stack.layers[0, i, k] = stack.rows[base + i, k]
     for i in range(n):
-        at = stack.classes[begin + which[i], 1]
-        stack.classes[begin + which[i], 1] += 1
+        at = stack.classes[begin + which[i], _LAST]
+        stack.classes[begin + which[i], _LAST] += 1
         stack.hashes[at], stack.origins[at] = stack.layer_hashes[i], stack.layer_origins[1, i]
         for k in range(stack.rows.shape[1]):
             stack.rows[at, k] = stack.layers[0, i, k]

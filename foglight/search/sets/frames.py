@@ -1,12 +1,12 @@
-"""Alpha-beta over sets of worlds, step by step: a stack of frames in one kernel, which may be left and entered again.
+"""Alpha-beta over sets of worlds, step by step: a stack of frames in one kernel, which can return and be resumed.
 
-A frame is a set at which the seat decides. For each action it holds the worst that may come of it so far, LOW; for the
-set the best of these, BEST. An action is refuted once LOW is not above alpha, or the best action so far; the set is
-decided once BEST reaches beta. Values are fail-soft: one that is not above alpha is an upper bound, one that is not
-below beta a lower bound.
+A frame is a set at which the seat decides. LOW is the smallest value found so far for the action being searched, BEST
+the largest such value of the actions searched. An action is refuted once LOW is not above alpha or BEST; the set is
+decided once BEST reaches beta. Values are fail-soft: a value not above alpha is an upper bound, a value not below beta
+a lower bound.
 
-The first worlds of a set are its part: those from which the worst of each action came, through the parts of the classes
-below. The value of the part alone is no higher than that of the set.
+The first worlds of a set form its part: the worlds that LOW of each action came from, found through the parts of the
+classes below. The value of the part alone is no higher than that of the set.
 """
 
 import numpy as np
@@ -14,7 +14,18 @@ from numpy import int64, uint64
 
 from foglight.compile import jitable, kernel
 from foglight.rules import legal
-from foglight.search.sets.bound_cache import FOUND_SAME, NONE, NOWHERE, SAME, UPPER, find, identity_of, keep, look
+from foglight.search.sets.bound_cache import (
+    FOUND_SAME,
+    NONE,
+    NOWHERE,
+    PARTS,
+    SAME,
+    UPPER,
+    find,
+    identity_of,
+    keep,
+    look,
+)
 from foglight.search.sets.expansion import (
     ACTIONS,
     ARRIVED,
@@ -54,12 +65,12 @@ from foglight.search.sets.expansion import (
 from foglight.tables import row_hash
 
 ALPHA, BETA, BEST, LOW = range(4)  # columns of a frame's bounds
-_ENTER, _ACT, _CLASSES, _RETURN = range(4)  # phases
+_ENTER, _ACT, _CLASSES, _RETURN = range(4)  # phases of the search of a frame
 
 
 @kernel
 def start(stack, rows, actions, turns, alpha):
-    """Make these worlds, and these actions of the seat, the only frame."""
+    """Make these worlds, with these actions of the seat, the only frame."""
     n, words = rows.shape
     for i in range(n):
         for k in range(words):
@@ -78,9 +89,12 @@ def start(stack, rows, actions, turns, alpha):
 
 @kernel
 def advance(game, leaf, stack, cache, seat, cached, ask, check, spell):
-    """Search from where it stands: why it comes back, and the value of the first frame when DONE."""
+    """Continue the search; returns why it stops and, if DONE, the value of the first frame.
+
+    It pauses after `spell` worlds.
+    """
     tally = stack.tally
-    parts = cached and cache.about[0] == 1
+    parts = cached and cache.about[PARTS] == 1
     stop = tally[LEAVES] + tally[MADE] + spell
     level, phase, value = tally[LEVEL], tally[PHASE], 0.0
     if phase == _RETURN:  # a bound has been checked
@@ -92,8 +106,8 @@ def advance(game, leaf, stack, cache, seat, cached, ask, check, spell):
             tally[NODES] += 1
             frame[PART] = 0
             if cached:
-                found, value = _known(stack, cache, level, bounds[ALPHA], bounds[BETA])
-                if found:
+                settled, value = _known(stack, cache, level, bounds[ALPHA], bounds[BETA])
+                if settled:
                     phase = _RETURN
                     if check:
                         bounds[BEST] = value
@@ -138,10 +152,10 @@ def advance(game, leaf, stack, cache, seat, cached, ask, check, spell):
                 if probing and tally[ASKED] == 0 and bounds[LOW] > alpha:
                     for i in range(tally[FOUND]):
                         _descend(stack, level, frame[CLASS] + i, frame[CLASS], alpha, np.inf)
-                        found, value = _known(stack, cache, level + 1, alpha, np.inf)
-                        hit = found and value <= alpha
-                        if found and not hit:
-                            cache.tally[FOUND_SAME] -= 1  # its value is known, but does not refute
+                        settled, value = _known(stack, cache, level + 1, alpha, np.inf)
+                        hit = settled and value <= alpha
+                        if settled and not hit:
+                            cache.tally[FOUND_SAME] -= 1  # its value is known, but does not refute the action
                         if hit:
                             frame[AT] = frame[CLASS] + i
                             break
@@ -194,20 +208,20 @@ def _descend(stack, level, number, free, alpha, beta):
 
 @jitable
 def _known(stack, cache, level, alpha, beta):
-    """Whether the cache ends the search of a frame, and by which bound; the part that gave one comes forward."""
+    """Whether the cache ends the search of a frame, and the bound; the part that gave the bound moves to the front."""
     frame = stack.frames[level]
     identity = identity_of(stack.hashes, frame[BEGIN], frame[END])
     frame[IDENTITY] = int64(identity)
     stack.tally[STAMP] += 1
     table, mark = stack.tables[1], stack.tally[STAMP]
-    found, value, slot = look(
+    result, value, slot = look(
         cache, table, mark, frame[TURNS], stack.hashes, frame[BEGIN], frame[END], identity, alpha, beta
     )
     size = cache.sizes[slot]
-    frame[PART] = 0 if found == NONE else MOST_PARTS + 1
-    if found == SAME:
+    frame[PART] = 0 if result == NONE else MOST_PARTS + 1
+    if result == SAME:
         frame[PART] = size
-    elif found == UPPER and size <= min(MOST_PARTS, len(cache.fresh)):
+    elif result == UPPER and size <= min(MOST_PARTS, len(cache.fresh)):
         n, places = 0, stack.chosen[level]
         for i in range(size):
             at = find(stack.hashes, frame[BEGIN], cache.signatures[slot, i], table, mark)
@@ -215,16 +229,16 @@ def _known(stack, cache, level, alpha, beta):
                 places[n] = at
                 n += 1
         frame[PART] = gather(stack, frame[BEGIN], 0, places, n)
-    return found != NONE, value
+    return result != NONE, value
 
 
 @jitable
 def _remember(stack, cache, frame, bounds, value):
-    """Tell the cache what has been found of a frame's set, and of its part."""
+    """Store the bounds found for a frame's set, and for its part."""
     begin, end, part = frame[BEGIN], frame[END], frame[PART]
     low = value if value > bounds[ALPHA] else -np.inf
     high = value if value < bounds[BETA] else np.inf
-    if cache.about[0] == 1 and high < np.inf and part <= MOST_PARTS and part < end - begin:
+    if cache.about[PARTS] == 1 and high < np.inf and part <= MOST_PARTS and part < end - begin:
         keep(
             cache, frame[TURNS], stack.hashes, begin, begin + part, identity_of(stack.hashes, begin, begin + part),
             -np.inf, high,
@@ -236,7 +250,7 @@ def _remember(stack, cache, frame, bounds, value):
 
 @jitable
 def _choose(stack, level, parts):
-    """Note from which worlds of a frame its action's worst class so far comes, or the part of it that makes it so."""
+    """Note the worlds of a frame that its action's worst class so far comes from, or those of the class's part."""
     frame, child = stack.frames[level], stack.frames[level + 1]
     n = 1
     if parts:
@@ -248,7 +262,7 @@ def _choose(stack, level, parts):
 
 @jitable
 def _bring_forward(stack, level, parts):
-    """Bring the worlds that made the worst of an action to the front of the frame's set, one of them before all."""
+    """Bring the worlds that refute an action to the front of the frame's set, the first of them to the very front."""
     frame, places = stack.frames[level], stack.chosen[level]
     begin, first = frame[BEGIN], places[0]
     if not parts:
@@ -256,6 +270,6 @@ def _bring_forward(stack, level, parts):
     elif frame[CHOSEN] == UNKNOWN:
         frame[PART] = max(frame[PART], MOST_PARTS + 1)
     else:
-        held = frame[PART]
-        frame[PART] = gather(stack, begin, held, places, frame[CHOSEN])
-        swap(stack, begin, begin + (first if first < min(held, MOST_PARTS) else min(held, MOST_PARTS - 1)))
+        front = frame[PART]
+        frame[PART] = gather(stack, begin, front, places, frame[CHOSEN])
+        swap(stack, begin, begin + (first if first < min(front, MOST_PARTS) else min(front, MOST_PARTS - 1)))

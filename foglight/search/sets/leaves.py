@@ -1,7 +1,7 @@
-"""What a world at the horizon is worth, for searches over sets of worlds.
+"""Leaf evaluators for searches over sets of worlds.
 
-A leaf implements `evaluate` (`leaves.py`); it is asked about worlds in which the game goes on. `win` is what a payoff
-of 1 counts where it has ended.
+A leaf implements `evaluate` (`foglight/search/leaves.py`) for worlds in which the game goes on. Where the game has
+ended, a payoff of 1 counts `win`.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from foglight.search.leaves import evaluate
 
 
 class Even(NamedTuple):
-    """Nothing is decided before the end; a payoff of 1 counts `win`.
+    """Every world counts 0 until the game ends; a payoff of 1 then counts `win`.
 
     >>> search = fl.SetSearch("phantom_ttt", seat=0, turns=1, leaf=fl.Even())
     >>> search.value(fl.new_state("phantom_ttt").world)
@@ -27,7 +27,7 @@ def _even(leaf, game, world, random, out):
 
 
 class Asked(NamedTuple):
-    """Somebody else knows: the search hands the worlds of an action over in one array and waits for their values."""
+    """Leaves evaluated outside: the search hands over the worlds of an action in one array and gets their values."""
 
     win: float = 10_000.0
 

@@ -1,21 +1,22 @@
-"""Alpha-beta over information sets [Bernardoni2019]: what a seat can be sure of, whatever is true and the other does.
+"""Alpha-beta over information sets [Bernardoni2019]: the payoff that a seat can guarantee, whatever world is true.
 
-A node is a set X of worlds that the seat holds possible when it is to act. With t turns left,
+A node is a set X of worlds that the seat considers possible when it is to act. With t turns left,
 
-    v(X, t) = max over the seat's actions a of min over what may come of it in any world of X:
-                  the payoff of worlds in which the game ends, the leaf evaluation of those with no turn left,
-                  v(C, t') of each class C of worlds that then show the seat the same
+    v(X, t) = max over the seat's actions a, min over all outcomes of a in all worlds of X, of
+                  the payoff, if the game has ended,
+                  the leaf evaluation, if no turn is left,
+                  v(C, t'), for each class C of worlds that show the seat the same observations
 
-A turn is a run of actions of one seat, so that a sense and the move that follows are one. The other seat plays all of
-its actions in all worlds (`set_expansion.py`): it knows everything. Depth 3 is the seat's own turn, the other's, and
-one more of its own; where a set is given after its sense, the rest of the turn is the first. If X is part of Y,
-v(X, t) >= v(Y, t), since what is safe in Y is safe in X; the cache (`bound_cache.py`) lives on it.
+A turn is a run of actions of one seat, so a sense and the move after it are one turn. The other seat plays all of its
+actions in all worlds (`expansion.py`): it is assumed to know everything. Depth 3 is the seat's own turn, the other
+seat's, and one more of its own; for a set given after the seat's sense, the rest of that turn is the first. If X is a
+subset of Y, v(X, t) >= v(Y, t), since what is safe in Y is safe in X; the cache (`bound_cache.py`) relies on it.
 
-v({x}, t) of single worlds does not determine v(X, t), as the paper says: different worlds may need different actions.
-So there the odds of a bound are a rule of thumb, while containment bounds exactly.
+The paper claims that the values v({x}, t) of single worlds determine v(X, t). They do not: different worlds may need
+different actions. So the odds of a bound from an overlap are a rule of thumb, while containment gives exact bounds.
 
-The kernel (`set_frames.py`) comes back when it needs room, values of leaves that somebody else evaluates, a bound to be
-checked, or has worked for a while.
+The kernel (`frames.py`) returns when it needs more memory, values of leaves that are evaluated outside, the check of a
+bound, or when it has worked for a while.
 """
 
 import time
@@ -54,36 +55,36 @@ from foglight.search.sets.frames import ALPHA, BETA, LOW, advance, start
 from foglight.search.sets.leaves import Asked, Even
 
 MODES = ("baseline", "accelerated", "exact")
-Evaluate = Callable[[np.ndarray], np.ndarray]  # from rows, uint64[n, words], to what they are worth to the seat
+Evaluate = Callable[[np.ndarray], np.ndarray]  # from rows, uint64[n, words], to their values to the seat, float64[n]
 
-_FIRST_ROOM = 1 << 12
+_FIRST_ROOM = 1 << 12  # worlds that fit at first
 _SPELL = 2_000_000  # worlds between two looks at the clock
 
 
 @dataclass
 class Report:
-    """What a search has cost, and what the cache had to do with it."""
+    """What a search has cost, and how far the cache has helped."""
 
-    nodes: int = 0  # decisions of the seat
+    nodes: int = 0  # sets of worlds at which the seat decides
     leaves: int = 0  # worlds evaluated
-    made: int = 0  # other worlds made, equal ones included
+    made: int = 0  # other worlds generated, duplicates included
     seconds: float = 0.0
-    looked: int = 0
-    same: int = 0  # sets met before, whose bounds ended the search
-    lower: int = 0  # bounds from other sets that did
-    upper: int = 0
-    compared: int = 0  # pairs of signatures
-    stored: int = 0
-    dropped: int = 0
-    expected_wrong: float = 0.0  # bounds used that are wrong, by their odds
-    checked: int = 0
-    wrong: int = 0  # of those checked
-    worst: float = 0.0  # by how much the worst of them is off
-    pairs: list[tuple[float, float]] = field(default_factory=list)  # bound and value where wrong
+    looked: int = 0  # lookups in the cache
+    same: int = 0  # searches ended by bounds of the same set
+    lower: int = 0  # searches ended by lower bounds from other sets
+    upper: int = 0  # searches ended by upper bounds from other sets
+    compared: int = 0  # pairs of sets compared
+    stored: int = 0  # entries added to the cache
+    dropped: int = 0  # entries that gave way to others
+    expected_wrong: float = 0.0  # expected number of wrong bounds among those used
+    checked: int = 0  # bounds checked against the value of their set
+    wrong: int = 0  # bounds found wrong among those checked
+    worst: float = 0.0  # largest error of a wrong bound
+    pairs: list[tuple[float, float]] = field(default_factory=list)  # bound and true value of each wrong bound
 
     @property
     def used(self) -> int:
-        """How many bounds ended a search."""
+        """The number of searches that a bound ended."""
         return self.same + self.lower + self.upper
 
     def summary(self) -> dict[str, Any]:
@@ -93,7 +94,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Valuations:
-    """What each root action is worth to the seat; `complete` unless time ran out before all were searched."""
+    """The value of each root action to the seat; not `complete` if time ran out before all actions were searched."""
 
     actions: list[int]
     values: list[float]
@@ -102,22 +103,22 @@ class Valuations:
 
     @property
     def best(self) -> int:
-        """The action of the highest value, the first of them."""
+        """The first action of the highest value."""
         return self.actions[int(np.argmax(self.values))]
 
 
 class SetSearch:
     """Searches of one seat of one game that share a cache.
 
-    `evaluate` values the worlds at the horizon from outside, a batch for every action of every set; otherwise `leaf`
-    does. With `check`, every bound that ends a search is compared with the value found without a cache. `turns` is the
-    depth; a turn is a run of actions of one seat. `mode` is `accelerated`, `exact` or `baseline` (without a cache).
-    Other options are the cache's: `docs/sketches.md` names them.
+    `turns` is the depth; a turn is a run of actions of one seat. `mode` is `accelerated`, `exact` or `baseline`
+    (without a cache). Worlds at the horizon are evaluated by `leaf` or, if given, by `evaluate`, which gets one batch
+    for every action of every set. With `check`, every bound that ends a search is compared with the value found without
+    a cache. Other options are the cache's: `docs/sketches.md` names them.
 
         >>> state = fl.new_state("phantom_ttt")
         >>> search = fl.SetSearch("phantom_ttt", seat=0, turns=1)
-        >>> found = search.valuations(state.world)  # one world, or several as rows
-        >>> found.actions == state.actions(), set(found.values)
+        >>> valuations = search.valuations(state.world)  # one world, or several as rows
+        >>> valuations.actions == state.actions(), set(valuations.values)
         (True, {0.0})
     """
 
@@ -156,12 +157,12 @@ class SetSearch:
             self._plain = SetSearch(game, seat, turns=turns, mode="baseline", leaf=leaf, evaluate=evaluate)
 
     def actions(self, rows: np.ndarray) -> list[int]:
-        """The actions of the seat where it holds these worlds possible."""
+        """The seat's legal actions in these worlds."""
         out = np.empty(int(max_legal(self.game)), np.int64)
         return out[: _legal(self.game, rows[0], out)].tolist()
 
     def value(self, rows: np.ndarray, turns: int | None = None) -> float:
-        """v of a set of worlds, at each of which the seat is to act."""
+        """v of a set of worlds in which the seat is to move."""
         rows = self._checked(rows)
         return self._run(rows, self.actions(rows), self.turns if turns is None else turns, -np.inf, None)
 
@@ -174,10 +175,10 @@ class SetSearch:
         seconds: float | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Valuations:
-        """The value of every action, or of those given, where the seat holds these worlds possible.
+        """The value of every action, or of the actions given, when the seat considers these worlds possible.
 
-        With `only_best`, actions that cannot be better than the best so far get a bound instead of a value. After
-        `seconds` the search ends with what it has.
+        With `only_best`, actions that cannot beat the best one so far get a bound instead of a value. After `seconds`
+        the search ends with the actions searched so far.
         """
         rows = self._checked(rows)
         chosen = self.actions(rows) if actions is None else list(actions)
@@ -196,6 +197,7 @@ class SetSearch:
         return Valuations(chosen[: len(values)], values, self.report, len(values) == len(chosen))
 
     def _checked(self, rows: np.ndarray) -> np.ndarray:
+        """The distinct worlds without keys; refuses worlds in which the seat does not move or has different actions."""
         rows = np.ascontiguousarray(np.atleast_2d(rows)[:, : int(num_words(self.game))])
         if len(rows) == 0 or not _hang_together(self.game, rows, self.seat):
             raise BadInput(
@@ -229,7 +231,7 @@ class SetSearch:
         return float(value)
 
     def _answer(self) -> None:
-        """Let the world outside evaluate what the kernel asks about."""
+        """Evaluate the worlds at the horizon that the kernel waits for."""
         assert self.evaluate is not None
         n, level = int(self._stack.tally[ASKED]), int(self._stack.tally[LEVEL])
         values = self.evaluate(self._stack.asked[:n].copy())
@@ -239,14 +241,14 @@ class SetSearch:
             self._stack.frames[level, CHOSEN], self._stack.chosen[level, 0] = 1, self._stack.asked_origins[worst]
 
     def _compare(self, bound: float) -> None:
-        """Hold a bound that has ended a search against the value of the set."""
+        """Compare a bound that has ended a search with the value of the set."""
         assert self._plain is not None
         frame = self._stack.frames[int(self._stack.tally[LEVEL])]
         rows = self._stack.rows[frame[BEGIN] : frame[END]].copy()
         value = self._plain.value(rows, int(frame[TURNS]))
         alpha, beta = self._stack.bounds[int(self._stack.tally[LEVEL]), [ALPHA, BETA]]
         self.report.checked += 1
-        # a bound that ends the search says: not below beta, or not above alpha, or exactly this
+        # a bound that ends the search means: value >= bound >= beta, or value <= bound <= alpha, or value == bound
         right = value >= bound if bound >= beta else value <= bound if bound <= alpha else value == bound
         if not right:
             self.report.wrong += 1
@@ -254,6 +256,7 @@ class SetSearch:
             self.report.pairs.append((bound, value))
 
     def _count(self, seconds: float) -> None:
+        """Update the report from the counters of the kernel and the cache."""
         tally, report = self._stack.tally, self.report
         report.nodes, report.leaves, report.made = (int(tally[i]) for i in (NODES, LEAVES, MADE))
         report.seconds += seconds
@@ -266,6 +269,7 @@ def _new_cache(mode: str, turns: int, options: dict[str, Any]) -> BoundCache:
 
 
 def _suits(game: Game) -> None:
+    """Refuse games that a set search cannot handle."""
     if not isinstance(game, tuple) or not is_compiled(game):
         raise BadInput(f"set search is for games of foglight itself, not for {game}")
     if num_players(game) != 2:
@@ -286,7 +290,7 @@ def _legal(game, world, out):
 
 @kernel
 def _hang_together(game, rows, seat):
-    """Whether the seat is to move in all of these worlds, and may do the same in all of them."""
+    """Whether the seat is to move in all of these worlds, with the same legal actions."""
     first, other = np.empty(max_legal(game), np.int64), np.empty(max_legal(game), np.int64)
     if player(game, rows[0]) != seat:
         return False

@@ -1,16 +1,16 @@
 """Sketches of sets: MinHash signatures [Broder1997] and Count Sketch [Charikar2002].
 
-A set's members are 64-bit hashes. Its signature is the k smallest of them, ascending; of a set of at most k members it
-is the whole set, and all that follows is then exact. With J = |A and B| / |A or B|, estimated by the share of the k
+The members of a set are 64-bit hashes. Its signature is the k smallest of them, ascending; a set of at most k members
+is its own signature, and all results are then exact. With J = |A and B| / |A or B|, estimated by the share of the k
 smallest members of the union that are in both,
 
     |A and B| = J (|A| + |B|) / (1 + J)
 
-The paper that we follow prints 1 - J in the denominator [Bernardoni2019, Sections 5.2 and 6], which exceeds the sizes
-of both sets where they are alike.
+The paper that we follow prints 1 - J in the denominator [Bernardoni2019, Sections 5.2 and 6], which would exceed the
+sizes of both sets where they are alike.
 
-Count Sketch has a few rows of counters. A thing has one counter in each, which it shares with others, and adds or
-subtracts 1 by its hash; the median of what its counters say is the estimate.
+Count Sketch has a few rows of counters. An item has one counter in each row, which it shares with other items. It adds
+1 or subtracts 1 there, by its hash. The estimate of its frequency is the median of its counters, with signs undone.
 """
 
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ COUNTER_ROWS = 5
 
 
 def signature(hashes: np.ndarray, k: int) -> np.ndarray:
-    """The k smallest of different hashes, ascending, uint64; all of them if there are fewer."""
+    """The k smallest of distinct hashes, ascending, uint64; all of them if there are fewer."""
     out = np.empty(k, np.uint64)
     return out[: _sign(np.ascontiguousarray(hashes, np.uint64), out)]
 
@@ -39,7 +39,7 @@ def jaccard(first: np.ndarray, first_size: int, second: np.ndarray, second_size:
 
 
 def overlap(alike: float, first_size: int, second_size: int) -> float:
-    """How many members two sets share, from their J and sizes; never more than one of them has."""
+    """The number of members that two sets share, from their J and sizes; at most the smaller size."""
     return float(shared(alike, first_size, second_size))
 
 
@@ -55,7 +55,7 @@ def _compare(first, first_size, second, second_size, k):
 
 @jitable
 def bottom(hashes, begin, end, out):
-    """Write the smallest of `hashes[begin:end]` into `out`, as many as it has room for, ascending; how many."""
+    """Write the smallest of `hashes[begin:end]`, ascending, into `out`, as many as fit; returns how many."""
     k, n = len(out), 0
     for i in range(begin, end):
         code = hashes[i]
@@ -77,7 +77,7 @@ def bottom(hashes, begin, end, out):
 
 @jitable
 def sift(heap, n, code):
-    """Let `code` take the place of the top of a heap of n."""
+    """Replace the top of a heap of n by `code`."""
     at = 0
     child = 1
     while child < n:
@@ -93,7 +93,7 @@ def sift(heap, n, code):
 
 @jitable
 def similarity(first, first_held, first_size, second, second_held, second_size, k):
-    """J as estimated, and whether it is exact because both signatures are whole sets."""
+    """The estimate of J, and whether it is exact because both signatures are whole sets."""
     whole = first_held == first_size and second_held == second_size
     i = j = seen = both = 0
     while (i < first_held or j < second_held) and (whole or seen < k):
@@ -111,7 +111,7 @@ def similarity(first, first_held, first_size, second, second_held, second_size, 
 
 @jitable
 def shared(alike, first_size, second_size):
-    """The algebra of `overlap`."""
+    """The formula of `overlap`."""
     return min(alike * (first_size + second_size) / (1.0 + alike), float(min(first_size, second_size)))
 
 
@@ -119,7 +119,7 @@ def shared(alike, first_size, second_size):
 
 
 class CountSketch(NamedTuple):
-    """How often each of very many things has come, estimated from few counters."""
+    """Estimates how often each of very many items has occurred, from few counters."""
 
     counters: np.ndarray  # int64[COUNTER_ROWS, a power of 2]
 
@@ -134,7 +134,7 @@ def add(sketch: CountSketch, things: Any) -> None:
 
 
 def frequency(sketch: CountSketch, thing: int) -> int:
-    """The estimate for one of them."""
+    """The estimated frequency of a 64-bit number."""
     return int(_frequency(sketch, np.uint64(thing)))
 
 
@@ -151,6 +151,7 @@ def _frequency(sketch, thing):
 
 @jitable
 def count_once(sketch, thing):
+    """Count one more occurrence of an item."""
     code = uint64(thing)
     for row in range(COUNTER_ROWS):
         code = uint64(mix(code ^ uint64(row + 1)))
@@ -160,7 +161,7 @@ def count_once(sketch, thing):
 
 @jitable
 def estimate(sketch, thing):
-    """The median of the rows: the member that two are not above and two are not below."""
+    """The estimated frequency of an item: the median over the rows."""
     code = uint64(thing)
     a = b = c = d = e = int64(0)
     for row in range(COUNTER_ROWS):

@@ -1,19 +1,20 @@
-"""Imperfect information Monte Carlo [Furtak2013]: playouts in which every seat searches, knowing what it knows.
+"""Imperfect information Monte Carlo [Furtak2013]: playouts in which every seat searches with its own knowledge.
 
 A playout starts from a world, drawn by its weight, with each action of the searching seat in turn. From then on the
-mover imagines `samples` worlds, tries each of its actions in each of them with one leaf evaluation, and plays the best
-mean: perfect information Monte Carlo [Long2010], once more inside itself.
+mover imagines `samples` worlds, tries each of its actions in each of them with one leaf evaluation, and plays the
+action with the best mean: perfect information Monte Carlo [Long2010], nested in itself.
 
-What the mover may imagine: a world of our belief that it could not tell from the true one when the search began, played
-on so that it has observed what it did observe since. Its own actions are repeated; other seats and chance act at random
-as long as that looks the same to it, otherwise as they did. If a few tries find nothing it sees the true world. In
-[Furtak2013] worlds come from the mover's own inference; ours is bounded by our belief instead, so another seat is taken
-to know what follows from our observations as well: too clever where only its own view of us is wrong, never impossible.
+The mover may imagine any world of our belief that it could not tell from the true one when the search began. That world
+is played on so that the mover observes what it has observed since. Its own actions are repeated. Other seats and chance
+act at random if the mover observes the same, otherwise as they did in the playout. If a few attempts fail, the mover
+sees the true world. In [Furtak2013] worlds come from the mover's own inference. Ours come from our belief, so another
+seat is assumed to know what follows from our observations as well: it may be too clever, but its worlds are always
+possible.
 
     cost  a decision inside a playout takes samples * actions evaluations and about as many replays of the playout;
           a playout of d decisions with b actions takes samples * b * d evaluations for one value
 
-The budget counts evaluations. A playout may take an equal share of it for each action of the root, and is then ended by
+The budget counts evaluations. A playout may use an equal share of it for each action of the root, and is then ended by
 one evaluation, so that every action is tried even where playouts are long.
 """
 
@@ -43,30 +44,32 @@ from foglight.rules import (
 )
 from foglight.search.leaves import evaluate
 
-_LONGEST = 512  # steps of a playout that are remembered; one evaluation stands for the rest
-_TRIES = 4  # worlds that are tried for each one imagined
-_UNNOTICED = 16  # steps that an imagined world may take more than the true one
+_LONGEST = 512  # most steps of a playout; one evaluation stands for the rest
+_TRIES = 4  # attempts per imagined world
+_UNNOTICED = 16  # steps by which an imagined world may run longer than the playout
+
+_ACTION, _WORLD, _EVALUATIONS = range(3)  # places of Tally.next
 
 
 class Alike(NamedTuple):
-    """Which worlds each seat cannot tell apart: worlds in the order of the seat's keys."""
+    """For each seat, the worlds that it cannot tell apart: worlds sorted by the seat's keys."""
 
-    members: np.ndarray  # int64[seats, n]
-    begins: np.ndarray  # int64[seats, n]: where the worlds like this one begin in that order
-    ends: np.ndarray  # int64[seats, n]
-    sums: np.ndarray  # float64[seats, n + 1]: weights in that order, added up
+    members: np.ndarray  # int64[seats, n]: worlds in the order of the seat's keys
+    begins: np.ndarray  # int64[seats, n]: by world, where the worlds with the same key begin in that order
+    ends: np.ndarray  # int64[seats, n]: where they end
+    sums: np.ndarray  # float64[seats, n + 1]: cumulative weights in that order
 
 
 class Tally(NamedTuple):
-    """The running state of a search."""
+    """The running totals of a search."""
 
-    values: np.ndarray  # float64[actions]: payoffs of the seat, added up
-    visits: np.ndarray  # int64[actions]
-    next: np.ndarray  # int64[3]: the action to be played out next, the world, evaluations so far
+    values: np.ndarray  # float64[actions]: sums of the seat's payoffs
+    visits: np.ndarray  # int64[actions]: playouts
+    next: np.ndarray  # int64[3]: index of the next root _ACTION, its _WORLD, _EVALUATIONS so far
 
 
 def alike(game: Game, rows: Any, weights: np.ndarray) -> Alike:
-    """Sort worlds by what each seat knows; `weights` add up to 1."""
+    """Sort worlds by each seat's information state; `weights` sum to 1."""
     seats, n = num_players(game), len(weights)
     keys = np.empty((seats, n), np.uint64)
     _read_keys(game, rows, keys)
@@ -94,17 +97,17 @@ def _read_keys(game, rows, keys):
 
 @kernel
 def play_out(game, leaf, rows, worlds, seat, samples, root, random, last, most, tally):
-    """Playouts until `last` evaluations have been made, at most `most` of them in each."""
+    """Playouts until `last` evaluations have been made in total, at most `most` of them per playout."""
     room, seats = new_worlds(game, 5), num_players(game)
     actions, others = np.empty(max_legal(game), np.int64), np.empty(max_legal(game), np.int64)
     odds, sums, payoffs = np.empty(max_legal(game)), np.empty(max_legal(game)), np.empty(seats)
     played, movers = np.empty(_LONGEST, np.int64), np.empty(_LONGEST, np.int64)
     keys = np.empty((_LONGEST + 1, seats), np.uint64)
-    while tally.next[2] < last:
-        if tally.next[0] == 0:
-            tally.next[1] = _draw(random, worlds, seat, 0, len(rows))
-        place, origin = tally.next[0], tally.next[1]
-        tally.next[0] = (place + 1) % len(root)
+    while tally.next[_EVALUATIONS] < last:
+        if tally.next[_ACTION] == 0:
+            tally.next[_WORLD] = _draw(random, worlds, seat, 0, len(rows))
+        place, origin = tally.next[_ACTION], tally.next[_WORLD]
+        tally.next[_ACTION] = (place + 1) % len(root)
         now, steps, spent = 0, 0, 0
         copy_world(game, room[now], rows[origin])
         for s in range(seats):
@@ -122,10 +125,10 @@ def play_out(game, leaf, rows, worlds, seat, samples, root, random, last, most, 
                     for k in range(n):
                         sums[k] = 0.0
                     for _ in range(samples):
-                        found = _imagine(
+                        possible = _imagine(
                             game, rows, worlds, origin, mover, random, steps, played, movers, keys, others, odds, room
                         )
-                        if not found:
+                        if not possible:
                             copy_world(game, room[2], room[now])
                         for k in range(n):
                             copy_world(game, room[3], room[2])
@@ -145,12 +148,12 @@ def play_out(game, leaf, rows, worlds, seat, samples, root, random, last, most, 
         evaluate(leaf, game, room[now], random, payoffs)
         tally.values[place] += payoffs[seat]
         tally.visits[place] += 1
-        tally.next[2] += spent + 1
+        tally.next[_EVALUATIONS] += spent + 1
 
 
 @jitable
 def _draw(random, worlds, seat, begin, end):
-    """One of the worlds from `begin` to `end` in the order of a seat's keys, by weight."""
+    """One of the worlds from `begin` to `end - 1` in the order of a seat's keys, by weight."""
     sums = worlds.sums[seat]
     wanted = sums[begin] + unit(random) * (sums[end] - sums[begin])
     return worlds.members[seat, first_above(sums, wanted, begin + 1, end + 1) - 1]
@@ -158,7 +161,7 @@ def _draw(random, worlds, seat, begin, end):
 
 @jitable
 def _best(random, sums, n):
-    """The place of the greatest, at random among equals."""
+    """The index of the greatest sum, uniform among equals."""
     choice, ties = 0, 1
     for k in range(1, n):
         if sums[k] > sums[choice]:
@@ -172,11 +175,11 @@ def _best(random, sums, n):
 
 @jitable
 def _imagine(game, rows, worlds, origin, viewer, random, steps, played, movers, keys, actions, odds, room):
-    """Make room[2] a world that the viewer cannot tell from the true one; whether one was found. Uses room[4]."""
+    """Make room[2] a world that the viewer cannot tell from the true one; returns whether that worked. Uses room[4]."""
     begin, end = worlds.begins[viewer, origin], worlds.ends[viewer, origin]
     for _ in range(_TRIES):
         copy_world(game, room[2], rows[_draw(random, worlds, viewer, begin, end)])
-        at = 0  # the step up to which the viewer has observed the same
+        at = 0  # the step of the playout up to which the viewer has observed the same
         for t in range(steps + _UNNOTICED):
             mover = player(game, room[2])
             if mover == TERMINAL:
@@ -212,6 +215,7 @@ def _imagine(game, rows, worlds, origin, viewer, random, steps, played, movers, 
 
 @jitable
 def _possible(game, world, mover, action, actions, odds):
+    """Whether an action is legal, or an outcome of chance, in this world."""
     n = chance(game, world, actions, odds) if mover == CHANCE else legal(game, world, actions)
     k = 0
     while k < n and actions[k] != action:
@@ -221,7 +225,7 @@ def _possible(game, world, mover, action, actions, odds):
 
 @jitable
 def _follow(game, world, viewer, keys, at, steps):
-    """The step up to which the viewer has now observed the same as in the playout; -1 if it is something else."""
+    """The step up to which the viewer has now observed the same as in the playout; -1 if the observations differ."""
     code = uint64(key(game, world, viewer))
     if code == keys[at, viewer]:
         return at

@@ -1,21 +1,21 @@
 """Information set Monte Carlo tree search [Cowling2012]: one tree for all worlds, grown by UCB, one action at a time.
 
-Each iteration takes a world, in proportion to its weight, and goes down the tree with it; only what is legal in this
-world is looked at. The mover takes the action with the best
+Each iteration draws a world in proportion to its weight and descends the tree with it; only actions that are legal in
+this world are considered. The mover takes the action with the largest
 
     mean + c * spread * sqrt(ln(available) / visits),
 
 where `available` counts how often the action was legal when its node was passed, and `spread` is half the range of the
-payoffs that the mover has met, so that c means the same in games with other stakes; where payoffs are 1 and -1 that is
-the formula of the paper. The first action that is not in the tree is added, and evaluated as a leaf.
+mover's payoffs so far, so that c means the same at any stakes. If payoffs are 1 and -1, this is the formula of the
+paper. The first action that is not in the tree is added, and evaluated as a leaf.
 
-    single  one observer: a node is what the searching seat knows, with the mover and the number of actions the seat has
-            not noticed since. Other seats choose as if they knew what it knows, and not what they know themselves.
-    multi   a node is the mover's own information state: everybody chooses by what it knows itself.
+    single  one observer: a node is the searching seat's information state, with the mover and the number of actions
+            unnoticed since. Other seats choose as if they had the searching seat's knowledge instead of their own.
+    multi   a node is the mover's own information state: every seat chooses by its own knowledge.
 
-Nodes hold nothing; the tree is a hash table of actions at nodes, with open addressing. The actions of one node start
-from neighbouring slots, so that looking at all of them reads memory once. Where hidden moves look alike to the
-observer the paper lets chance pick among them; here the mover chooses, and what follows is one node.
+Nodes hold no data; the tree is a hash table of actions at nodes, with open addressing. The actions of one node start
+from neighbouring slots, so that a scan over them reads memory once. Where hidden moves look alike to the observer, the
+paper lets chance pick among them; here the mover chooses, and all of them lead to one node.
 """
 
 from typing import Any, NamedTuple
@@ -43,9 +43,9 @@ from foglight.search.leaves import evaluate
 from foglight.tables import find, grown, slots_for
 
 SINGLE, MULTI = range(2)
-_DEEPEST = 1024  # actions of one descent that are remembered; a leaf evaluation stands for the rest
-_BLOCK = 1 << 14  # iterations whose worlds are drawn together
-_FIRST_ROOM = 1 << 10
+_DEEPEST = 1024  # most actions of one descent; a leaf evaluation stands for the rest
+_BLOCK = 1 << 14  # most iterations whose worlds are drawn together
+_FIRST_ROOM = 1 << 10  # actions that fit at first
 
 
 class Tree(NamedTuple):
@@ -53,22 +53,22 @@ class Tree(NamedTuple):
 
     keys: np.ndarray  # uint64[slots]; 0 where free
     visits: np.ndarray  # int32[slots]
-    available: np.ndarray  # int32[slots]
-    sums: np.ndarray  # float64[slots]: payoffs of the mover
+    available: np.ndarray  # int32[slots]: how often the action was legal at its node
+    sums: np.ndarray  # float64[slots]: sums of the mover's payoffs
 
 
 class Growth:
-    """A tree that grows with the search, to at most `nodes` actions."""
+    """A tree that grows with the search, up to `nodes` actions."""
 
     def __init__(self, game: Game, seat: int, observers: int, exploration: float, nodes: int) -> None:
         self.game, self.seat, self.observers, self.exploration, self.nodes = game, seat, observers, exploration, nodes
         self.tree = _new_tree(max(8, slots_for(min(_FIRST_ROOM, nodes))))
         self.used = np.zeros(1, np.int64)
-        self.ranges = np.empty((num_players(game), 2))  # the least and the most that each seat has got
+        self.ranges = np.empty((num_players(game), 2))  # by seat, the least and the largest payoff so far
         self.ranges[:, 0], self.ranges[:, 1] = np.inf, -np.inf
 
     def run(self, leaf: Any, rows: Any, weights: np.ndarray, random: np.ndarray, n: int) -> None:
-        """n iterations from these worlds; `weights` add up to 1."""
+        """n iterations from these worlds; `weights` sum to 1."""
         while n > 0:
             block = min(n, _BLOCK)
             self._make_room(block)
@@ -80,7 +80,7 @@ class Growth:
             n -= block
 
     def root(self, row: Any, actions: list[int]) -> tuple[np.ndarray, np.ndarray]:
-        """What each action at the root is worth, nan if it was not tried, and how often it was."""
+        """For each action at the root, the mean payoff, nan if it was never tried, and the number of visits."""
         node = int(key(self.game, row, self.seat))
         slots = [int(find_action(self.tree, node, action)) for action in actions]
         visits = np.array([self.tree.visits[slot] if slot >= 0 else 0 for slot in slots], np.int64)
@@ -88,6 +88,7 @@ class Growth:
         return np.divide(sums, visits, out=np.full(len(actions), np.nan), where=visits > 0), visits
 
     def _make_room(self, more: int) -> None:
+        """Enlarge the table for `more` further actions, as far as `nodes` allows."""
         wanted, slots = min(self.nodes, int(self.used[0]) + more), len(self.tree.keys)
         while slots < 2 * wanted:
             slots *= 2
@@ -105,13 +106,13 @@ def _new_tree(slots: int) -> Tree:
 
 @jitable
 def find_action(tree, node, action):
-    """The slot of an action at a node, or -1 minus the slot where it would go."""
+    """The slot of an action at a node, or -1 minus the free slot where it would go."""
     return find(tree.keys, uint64(node) ^ uint64(action))
 
 
 @jitable
 def _draw_order(random, weights, order):
-    """Which world each iteration takes: each as often as its weight says, in random order."""
+    """The world of each iteration: each world in proportion to its weight, in random order."""
     systematic(weights, unit(random), order)
     for i in range(len(order)):
         j = below(random, i + 1)
@@ -132,17 +133,17 @@ def simulate(game, leaf, rows, weights, seat, observers, exploration, random, n,
         now, depth, unnoticed = 0, 0, 0
         copy_world(game, room[now], rows[order[i]])
         mover, inside = player(game, room[now]), True
-        known = uint64(key(game, room[now], seat))
+        own_key = uint64(key(game, room[now], seat))
         while inside and mover != TERMINAL and depth < _DEEPEST:
             if mover == CHANCE:
                 action = deal(game, room[now], random, actions, odds)
             else:
                 m = legal(game, room[now], actions)
-                node = known
+                node = own_key
                 if observers == MULTI and mover != seat:
                     node = uint64(key(game, room[now], mover))
                 elif mover != seat:
-                    node = uint64(fold(fold(known, mover), unnoticed))
+                    node = uint64(fold(fold(own_key, mover), unnoticed))
                 spread = exploration
                 if ranges[mover, 1] > ranges[mover, 0]:
                     spread *= 0.5 * (ranges[mover, 1] - ranges[mover, 0])
@@ -159,9 +160,9 @@ def simulate(game, leaf, rows, weights, seat, observers, exploration, random, n,
             transition(game, room[now], action, room[1 - now])
             now = 1 - now
             mover = player(game, room[now])
-            noticed = uint64(key(game, room[now], seat))
-            unnoticed = unnoticed + 1 if noticed == known else 0
-            known = noticed
+            new_key = uint64(key(game, room[now], seat))
+            unnoticed = unnoticed + 1 if new_key == own_key else 0
+            own_key = new_key
         evaluate(leaf, game, room[now], random, payoffs)
         for s in range(seats):
             ranges[s, 0], ranges[s, 1] = min(ranges[s, 0], payoffs[s]), max(ranges[s, 1], payoffs[s])
@@ -172,7 +173,7 @@ def simulate(game, leaf, rows, weights, seat, observers, exploration, random, n,
 
 @jitable
 def _select(random, tree, node, actions, n, spread, growing):
-    """An action and its slot; a tree that grows takes one that is not in it first, whose slot is negative."""
+    """An action and its slot; a growing tree first takes an action that is not in it, whose slot is negative."""
     fresh, new, new_slot = 0, 0, -1
     choice, place, best = -1, -1, 0.0
     seen, log = -1, 0.0

@@ -1,32 +1,34 @@
-"""Online outcome sampling [Lisy2015]: outcome sampling [Lanctot2009] from the start of the game that prefers to pass
-through where we are.
+"""Online outcome sampling [Lisy2015]: outcome sampling [Lanctot2009] from the start, biased towards where we are.
 
-A walk is one play of the game; it updates the regrets of one seat, the explorer, which takes a random action with
+A walk is one play of the game. It updates the regrets of one seat, the explorer, which takes a random action with
 probability `explore`, and the average strategies of the other. With probability `delta` a walk is targeted: while the
 target is ahead, actions of seats and of chance are drawn in proportion to
 
     plain(action) * hope(world after it),
 
-where hope is how likely uniform play leads on from there to the target. So a targeted walk arrives, unless the current
-strategies rule that out. A world without hope (somebody has strayed) is followed by plain play. The hopes are worked
-out backwards on the layers of worlds that explain the observations (`worlds/layers.py`); where these are too many, hope
-is 1 while observations agree, and many walks stray.
+where hope is the probability that uniform play leads from that world to the target. So a targeted walk arrives, unless
+the current strategies exclude that. A world without hope (some seat has strayed) is continued by plain play. The hopes
+are computed backwards on the layers of worlds that explain the observations (`worlds/layers.py`). If the layers are too
+large, hope is 1 while observations agree, and many walks stray.
 
-Estimates are unbiased whatever the hopes are. A walk through h has been drawn with probability
+Estimates are unbiased whatever the hopes are. A walk through h is drawn with probability
 
     q(h) = plain(h) * (delta * bias(h) + 1 - delta),   bias = product of hope(chosen) / sum of plain * hope,
 
-and plain(h) contains the other seat's and chance's own probabilities, which cancel. With own(h) the explorer's draws,
-what the walk brings counts 1 / (own * (delta * bias + 1 - delta)); with bias 1 that is outcome sampling.
+and plain(h) contains the other seat's and chance's own probabilities, which cancel. With own(h) the probability of the
+explorer's draws, the result of the walk has weight 1 / (own * (delta * bias + 1 - delta)); with bias 1 that is outcome
+sampling.
 
-    information_set   the target is what the seat knows: the same observations, and its turn
-    public            the target is what everybody knows
+    information_set   the target is the seat's information state: the same observations, and its turn
+    public            the target is the public state
 
-States are remembered as they are met: all on the way to the target, then the first new one of each seat. A state that
-is not remembered is played at random; once each seat has met one, so are all that follow, and the rest is a playout.
+States are added to memory as walks reach them: all states on the way to the target, then the first new state of each
+seat. A state that is not in memory plays at random. Once every seat has reached such a state, all states after it do,
+and the rest of the walk is a playout.
 
-Departures: nothing is kept from one decision to the next, because an agent has to be restored by its observations; and
-the weights of earlier samples are not adjusted to the target, which is only for trees that are kept.
+Departures from the paper: nothing is kept from one decision to the next, because an agent must be restorable from its
+observations; and the weights of earlier samples are not adjusted to the target, which only matters for trees that are
+kept.
 """
 
 from typing import NamedTuple
@@ -64,33 +66,36 @@ from foglight.tables import find, grown, slots_for
 from foglight.worlds.layers import Layers
 
 INFORMATION_SET, PUBLIC_STATE = range(2)
-_ANYBODY = -9  # who moves at the target does not matter
-_DEEPEST = 1024  # own decisions of a walk that are updated
-_SPARE = 16  # states that a walk may have to remember
-_FIRST_ROOM = 1 << 10
+_ANYBODY = -9  # in place of a mover: any mover fits the target
+_DEEPEST = 1024  # most decisions of the explorer that a walk updates
+_SPARE = 16  # states that must fit into memory before a walk starts
+_FIRST_ROOM = 1 << 10  # actions that fit at first
+_STATES, _ACTIONS, _WALKS = range(3)  # places of Walks.used
+_TRIES, _WEIGHT, _VALUE = range(3)  # columns of Walks.seen: tries of a root action, their weights, weighted payoffs
+_BEGIN, _COUNT, _CHOICE = range(3)  # columns of a walk's path: where a state's actions begin, how many, the one chosen
 
 
 class Target(NamedTuple):
-    """Where walks should pass through."""
+    """The situation that targeted walks should pass through."""
 
-    viewer: int
-    mover: int
+    viewer: int  # the seat, or PUBLIC
+    mover: int  # the seat, or _ANYBODY
     observations: np.ndarray  # int64[t]
-    keys: np.ndarray  # uint64[slots], a power of 2: worlds on the way; 0 where free, one slot if they are not known
+    keys: np.ndarray  # uint64[slots], a power of 2: worlds on the way, 0 where free; one slot without hopes
     hopes: np.ndarray  # float64[slots]
 
 
 class Memory(NamedTuple):
-    """Regrets and average strategies of the states met; at most half of the slots are used."""
+    """The regrets and average strategies of the states reached; at most half of the slots are used."""
 
     keys: np.ndarray  # uint64[slots], a power of 2; 0 where free
-    begins: np.ndarray  # int64[slots]: where the actions of a state begin
+    begins: np.ndarray  # int64[slots]: where the actions of a state begin in regrets and sums
     regrets: np.ndarray  # float64[slots]
-    sums: np.ndarray  # float64[slots]
+    sums: np.ndarray  # float64[slots]: of average strategies
 
 
 class Walks:
-    """The walks of one decision; `nodes` bounds the actions remembered."""
+    """The walks for one decision; `nodes` bounds the actions in memory."""
 
     def __init__(
         self, game: Game, seat: int, root: int, target: Target, explore: float, delta: float, nodes: int
@@ -98,32 +103,30 @@ class Walks:
         self.game, self.seat, self.root, self.target = game, seat, np.uint64(root), target
         self.explore, self.delta, self.nodes = explore, delta, nodes
         self.memory = _new_memory(min(_FIRST_ROOM + _SPARE * max_legal(game), nodes))
-        self.used = np.zeros(3, np.int64)  # states, actions, walks
-        self.seen = np.zeros(
-            (max_legal(game), 3)
-        )  # of each action at the root: tries, their weights, what they brought
+        self.used = np.zeros(3, np.int64)  # _STATES, _ACTIONS, _WALKS
+        self.seen = np.zeros((max_legal(game), 3))  # by root action: _TRIES, _WEIGHT, _VALUE
 
     def run(self, n: int, random: np.ndarray) -> None:
-        """n walks more, each for the other seat than the one before."""
-        last = self.used[2] + n
-        while self.used[2] < last:
+        """n more walks; the seats take turns as explorer."""
+        last = self.used[_WALKS] + n
+        while self.used[_WALKS] < last:
             full = 2 * len(self.memory.keys) > self.nodes
             walk(
                 self.game, self.target, self.seat, self.root, self.explore, self.delta, random, last, full,
                 self.memory, self.used, self.seen,
             )  # fmt: skip
-            if self.used[2] < last:
+            if self.used[_WALKS] < last:
                 self.memory = _larger(self.memory)
 
     def average(self, n: int) -> np.ndarray:
-        """The average strategy at the root, float64[n]; uniform if it was never met."""
+        """The average strategy at the root, float64[n]; uniform if no walk reached it."""
         slot = find(self.memory.keys, self.root)
         sums = self.memory.sums[self.memory.begins[slot] : self.memory.begins[slot] + n] if slot >= 0 else np.zeros(n)
         return sums / sums.sum() if sums.sum() > 0.0 else np.full(n, 1.0 / n)
 
 
 def aim(game: Game, seat: int, observations: list[int], public: bool, limit: int) -> Target:
-    """The target of a seat that has observed this; hopes are worked out for up to `limit` worlds a layer."""
+    """The target of a seat with these observations; hopes are computed if no layer has more than `limit` worlds."""
     target = Target(seat, seat, np.array(observations, np.int64), np.zeros(1, np.uint64), np.zeros(1))
     try:
         layers = Layers(game, observations, seat, Uniform(), limit, seat)
@@ -156,7 +159,7 @@ def _new_memory(slots: int) -> Memory:
 
 
 def _larger(memory: Memory) -> Memory:
-    """The same with twice the room."""
+    """The same memory with twice the slots."""
     slots = len(memory.keys)
     keys, before, after = grown(memory.keys, 2 * slots)
     larger = _new_memory(2 * slots)._replace(keys=keys)
@@ -167,6 +170,7 @@ def _larger(memory: Memory) -> Memory:
 
 @kernel
 def _note(game, rows, hopes, target):
+    """Add the hopes of these worlds to the target's table."""
     for i in range(len(rows)):
         code = _joint(game, rows[i])
         slot = find(target.keys, code)
@@ -178,7 +182,7 @@ def _note(game, rows, hopes, target):
 
 @jitable
 def _joint(game, world):
-    """What all seats know together, and who moves: enough to tell hopes apart."""
+    """A hash of all seats' information states and the mover: it determines the hope of a world."""
     code = fold(uint64(0), player(game, world))
     for seat in range(num_players(game)):
         code = fold(code, key(game, world, seat))
@@ -186,10 +190,10 @@ def _joint(game, world):
 
 
 @jitable
-def _hope(game, target, before, action, after, met):
-    """How likely uniform play leads to the target, of which `met` observations have been made before this action."""
+def _hope(game, target, before, action, after, stage):
+    """The probability that uniform play leads to the target after this action; `stage` observations came before."""
     shown = observe(game, before, action, after, target.viewer)
-    if shown != NOTHING and (met == len(target.observations) or shown != target.observations[met]):
+    if shown != NOTHING and (stage == len(target.observations) or shown != target.observations[stage]):
         return 0.0
     if len(target.keys) == 1:
         return 1.0
@@ -199,24 +203,24 @@ def _hope(game, target, before, action, after, met):
 
 @kernel
 def walk(game, target, seat, root, explore, delta, random, last, full, memory, used, seen):
-    """Walks until `last` have been made; fewer if memory runs out and is not `full` for good."""
+    """Walks until `last` have been made in total; fewer if memory runs out, unless it is `full` for good."""
     room, seats, most = new_worlds(game, 4), num_players(game), max_legal(game)
     begin(game, room[3])
     actions, plain, biased, sigma = np.empty(most, np.int64), np.empty(most), np.empty(most), np.empty(most)
     payoffs, lost = np.empty(seats), np.empty(seats, np.bool_)
-    path = np.empty((_DEEPEST, 3), np.int64)  # of the explorer: where actions begin, how many there are, the one chosen
+    path = np.empty((_DEEPEST, 3), np.int64)  # the explorer's decisions: _BEGIN, _COUNT, _CHOICE
     shares = np.empty(_DEEPEST)
-    while used[2] < last and (full or max(2 * used[0], used[1]) + _SPARE * most <= len(memory.keys)):
-        explorer, targeted = used[2] % seats, unit(random) < delta
-        used[2] += 1
-        now, depth, met, ahead = 0, 0, 0, True
-        own, rest, bias = 1.0, 1.0, 1.0  # rest: how likely strategies are to do what is not updated
+    while used[_WALKS] < last and (full or max(2 * used[_STATES], used[_ACTIONS]) + _SPARE * most <= len(memory.keys)):
+        explorer, targeted = used[_WALKS] % seats, unit(random) < delta
+        used[_WALKS] += 1
+        now, depth, stage, ahead = 0, 0, 0, True
+        own, rest, bias = 1.0, 1.0, 1.0  # rest: the explorer's own probability of choices that are not updated
         at_root, root_weight = -1, 0.0
         lost[:] = False
         copy_world(game, room[now], room[3])
         mover = player(game, room[now])
         while mover != TERMINAL:
-            if met == len(target.observations) and (target.mover == _ANYBODY or mover == target.mover):
+            if stage == len(target.observations) and (target.mover == _ANYBODY or mover == target.mover):
                 ahead = False
             if not ahead and lost.all():
                 break
@@ -241,7 +245,7 @@ def walk(game, target, seat, root, explore, delta, random, last, full, memory, u
                 total = 0.0
                 for k in range(n):
                     transition(game, room[now], actions[k], room[2])
-                    biased[k] = plain[k] * _hope(game, target, room[now], actions[k], room[2], met)
+                    biased[k] = plain[k] * _hope(game, target, room[now], actions[k], room[2], stage)
                     total += biased[k]
                 for k in range(n):
                     biased[k] = biased[k] / total if total > 0.0 else plain[k]
@@ -255,13 +259,13 @@ def walk(game, target, seat, root, explore, delta, random, last, full, memory, u
                 choice = weighted_possible(random, plain, n)
                 action = actions[choice]
             if slot >= 0 and code == root:
-                seen[choice, 0] += 1
+                seen[choice, _TRIES] += 1
                 if mover == explorer:
                     at_root, root_weight = depth, weight / plain[choice]
             if mover == explorer:
                 own *= plain[choice]
                 if slot >= 0 and depth < _DEEPEST:
-                    path[depth, 0], path[depth, 1], path[depth, 2] = memory.begins[slot], n, choice
+                    path[depth, _BEGIN], path[depth, _COUNT], path[depth, _CHOICE] = memory.begins[slot], n, choice
                     shares[depth] = sigma[choice]
                     depth += 1
                 else:
@@ -271,7 +275,7 @@ def walk(game, target, seat, root, explore, delta, random, last, full, memory, u
                     memory.sums[memory.begins[slot] + k] += weight * sigma[k]
             transition(game, room[now], action, room[1 - now])
             if ahead and observe(game, room[now], action, room[1 - now], target.viewer) != NOTHING:
-                met += 1
+                stage += 1
             now = 1 - now
             mover = player(game, room[now])
         while mover != TERMINAL:
@@ -284,28 +288,28 @@ def walk(game, target, seat, root, explore, delta, random, last, full, memory, u
         value = payoffs[explorer] * rest / (own * (delta * bias + 1.0 - delta))
         for d in range(depth - 1, -1, -1):
             if d == at_root:
-                seen[path[d, 2], 1] += root_weight
-                seen[path[d, 2], 2] += value
-            memory.regrets[path[d, 0] + path[d, 2]] += value
+                seen[path[d, _CHOICE], _WEIGHT] += root_weight
+                seen[path[d, _CHOICE], _VALUE] += value
+            memory.regrets[path[d, _BEGIN] + path[d, _CHOICE]] += value
             value *= shares[d]
-            for k in range(path[d, 1]):
-                memory.regrets[path[d, 0] + k] -= value
+            for k in range(path[d, _COUNT]):
+                memory.regrets[path[d, _BEGIN] + k] -= value
 
 
 @jitable
 def _remember(memory, used, code, slot, n):
-    """Take a state with n actions in, if there is room: its slot, or -1."""
-    if 2 * used[0] >= len(memory.keys) or used[1] + n > len(memory.keys):
+    """Add a state with n actions, if there is room; returns its slot, or -1."""
+    if 2 * used[_STATES] >= len(memory.keys) or used[_ACTIONS] + n > len(memory.keys):
         return -1
-    memory.keys[slot], memory.begins[slot] = code, used[1]
-    used[0] += 1
-    used[1] += n
+    memory.keys[slot], memory.begins[slot] = code, used[_ACTIONS]
+    used[_STATES] += 1
+    used[_ACTIONS] += n
     return slot
 
 
 @jitable
 def _match(memory, slot, n, sigma):
-    """Behaviour in proportion to positive regrets, uniform if there are none."""
+    """Regret matching: write a strategy in proportion to positive regrets, uniform if there are none."""
     total = 0.0
     for k in range(n):
         sigma[k] = max(memory.regrets[memory.begins[slot] + k], 0.0) if slot >= 0 else 0.0

@@ -1,1 +1,1 @@
-"""Beliefs of trick-taking games, by the deals that agree with what was observed [Solinas2023, Section 5]."""
+"""Beliefs in trick-taking games, from the deals that agree with the observations [Solinas2023, Section 5]."""

@@ -1,4 +1,4 @@
-"""Which games are filtered by deals, and where their cards lie in weighted worlds."""
+"""Which games are filtered by deals, and the probability of each card's place in weighted worlds."""
 
 import math
 from random import Random
@@ -14,19 +14,19 @@ from foglight.worlds.marginals import Marginals
 
 
 def are_deals_better(game: Game, most: int) -> bool:
-    """Whether worlds of a game are best drawn from deals: it promises what they suppose, or has more than `most`."""
+    """Whether a game's worlds are best drawn from deals: it promises what they need, or has more than `most` worlds."""
     return is_trick_taking(game) and bool(hides_only_cards(game) or worlds_in_layers(game) > most)
 
 
 def distinct_deals(game: Game, rows: np.ndarray) -> np.ndarray:
-    """The deals of these worlds, uint64[n, W], each once: who holds, or has played, which card."""
+    """The distinct deals of these worlds, uint64[n, W]: who holds, or has played, which card."""
     words = hand_words(game)
-    held = slice(words.start, 2 * words.stop - words.start)  # hands, then what each seat has played
-    return np.unique(rows[:, held], axis=0)
+    deal = slice(words.start, 2 * words.stop - words.start)  # the hands, then the cards each seat has played
+    return np.unique(rows[:, deal], axis=0)
 
 
 def has_usual_places(game: Game) -> bool:
-    """Whether a game's places and contents are those of all trick-taking games."""
+    """Whether a game uses the places and contents that trick-taking games share."""
     if not is_trick_taking(game):
         return False
     rules = ((places, tricks.places), (contents, tricks.contents))
@@ -34,19 +34,22 @@ def has_usual_places(game: Game) -> bool:
 
 
 def card_marginals(game: Game, worlds: np.ndarray, weights: np.ndarray, exact: bool) -> Marginals:
-    """Where each card is in weighted worlds of a trick-taking game, in which the same cards have been played."""
+    """The probability of each card's place in weighted worlds of a trick-taking game.
+
+    The same cards must have been played in all of them.
+    """
     hands = worlds[:, hand_words(game)]  # uint64[n, seats]
     sums = np.zeros((64, hands.shape[1] + 1))
     for card in range(64):
         sums[card, :-1] = weights / weights.sum() @ (hands >> np.uint64(card) & np.uint64(1))
     rest = 1.0 - sums[:, :-1].sum(1)
-    sums[:, -1] = np.where(rest > 1e-9, rest, 0.0)  # sums are rounded
+    sums[:, -1] = np.where(rest > 1e-9, rest, 0.0)  # not 0 by rounding errors alone
     gone = sum(int(tricks.played(game, worlds[0], seat)) for seat in range(hands.shape[1]))
     return by_cards(game, sums, gone, len(worlds), exact)
 
 
 def worlds_in_layers(game: Game) -> float:
-    """A guess of how many worlds of a trick-taking game differ when all is dealt, from one random game."""
+    """An estimate, from one random game, of how many distinct worlds a trick-taking game has after the deal."""
     state, random, log = new_state(game), Random(0), 0.0
     sizes = [0] * num_players(game)
     while state.actions() and get(state.world, tricks.PHASE) < tricks.PLAY:
@@ -56,7 +59,7 @@ def worlds_in_layers(game: Game) -> float:
         state.play(random.choice(state.actions()))
         if len(state.observations(PUBLIC)) == public:
             log += math.log(many)
-        if chance_moves and at_once:  # a hand that is seen at once has no order
+        if chance_moves and at_once:  # the order of dealing does not count in a hand that is seen all at once
             for seat in np.flatnonzero(state.world[hand_words(game)] != before).tolist():
                 sizes[seat] += 1
                 log -= math.log(sizes[seat])
@@ -64,17 +67,18 @@ def worlds_in_layers(game: Game) -> float:
 
 
 def by_cards(game: Game, shares: np.ndarray, played: int, worlds: int, exact: bool) -> Marginals:
-    """Where each card is, of a game that has the places and contents of all trick-taking games.
+    """Marginals by card, for a game that uses the places and contents that trick-taking games share.
 
-    `shares` says how likely each card is in the hand of each seat, or in none, float64[64, seats + 1].
+    `shares` holds the probability that each card is in each seat's hand, or in no hand: float64[64, seats + 1].
+    `played` is the set of cards played, as bits.
     """
     names, columns = places(game)
     seats = [f"seat {seat}" for seat in range(shares.shape[1] - 1)]
     odds = []
     for card in all_cards(game):
-        found = {
+        by_place = {
             what: float(share) for what, share in zip([*seats, "undealt"], shares[card], strict=True) if share > 0.0
         }
-        found = {"played": 1.0} if played >> card & 1 else found
-        odds.append(dict(sorted(found.items(), key=lambda item: -item[1])))
+        by_place = {"played": 1.0} if played >> card & 1 else by_place
+        odds.append(dict(sorted(by_place.items(), key=lambda item: -item[1])))
     return Marginals(names, columns, odds, worlds, exact)

@@ -1,12 +1,13 @@
-"""Markov chains over deals side by side: when they have settled, how far to thin them, and what they drew.
+"""Parallel Markov chains over deals: when they have settled, how far to thin them, and what they drew.
 
-Chains start far apart and settle together. Each stretch of transitions is twice as long as the last, until R-hat
+Chains start far apart and are run until they agree. Each stretch of transitions is twice as long as the last, until
+R-hat
 
     sqrt(1 - 1/n + B / W)      chains cut in halves of n states: B the variance of their means, W their mean variance
 
-is below 1.01 for every statistic, and a stretch is 50 autocorrelation times long. This is the plain R-hat [Gelman1992]:
-it needs no package, so that a sample does not depend on what is installed. What is reported of a sample afterwards is
-the rank-normalised one (`diagnostics`).
+is below 1.01 for every statistic and a stretch is at least 50 autocorrelation times long. This is the plain split R-hat
+[Gelman1992]: it needs no package, so a sample does not depend on what is installed. Reports on a sample use the
+rank-normalised R-hat (`diagnostics.py`).
 """
 
 from collections.abc import Sequence
@@ -17,19 +18,19 @@ from foglight.worlds.deals.count import HIDDEN
 from foglight.worlds.deals.diagnostics import autocorrelation_time
 from foglight.worlds.deals.ring_swap import _ring_swap_chain, _swap_chain
 
-_AGREED = 1.01  # R-hat below which chains have settled
-_LONGEST, _LONGEST_SWAPS = 1 << 14, 1 << 17  # the last stretch, by RingSwap or by drawn rings, settled or not
-_THINNEST = 1 << 11  # transitions between draws at most, so that slow chains end; their effective size tells
-_NOTED = 1 << 12  # states of a stretch that are looked at
+_AGREED = 1.01  # R-hat below which chains agree
+_LONGEST, _LONGEST_SWAPS = 1 << 14, 1 << 17  # transitions of the last stretch, by RingSwap or by drawn rings
+_THINNEST = 1 << 11  # most transitions between draws, so that slow chains end; their effective size shows it
+_NOTED = 1 << 12  # most states of a stretch that enter the statistics
 
 
 class Chain:
-    """A chain on one puzzle, and how it went."""
+    """A Markov chain over the deals of one puzzle, and its counters."""
 
     def __init__(self, arguments: tuple, deal: np.ndarray, pattern: np.ndarray, weight: float, swaps: bool) -> None:
         self._arguments = arguments  # game, policy, layout, matrices, viewer, observations, generator
         self.deal, self.pattern, self.weight = deal.copy(), pattern.copy(), np.array([weight])
-        self.swaps = swaps  # the cheaper chain
+        self.swaps = swaps  # whether rings are drawn, instead of listed as in RingSwap
         self.transitions = self.accepted = self.burn_in = 0
         self.thin = 1
         self.settled = False
@@ -37,7 +38,7 @@ class Chain:
     def run(self, n: int, thin: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """n deals, patterns and probabilities, `thin` transitions apart.
 
-        Where a matrix has too many neighbours to list, the chain goes on by drawn rings.
+        Where a matrix has too many neighbours to list, the chain continues by drawn rings.
         """
         out = (np.empty((n, len(self.deal)), np.int64), np.empty((n, *self.pattern.shape), np.int64), np.empty(n))
         chain = _swap_chain if self.swaps else _ring_swap_chain
@@ -54,7 +55,10 @@ class Chain:
         settle([self])
 
     def statistics(self, deals: np.ndarray, patterns: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """The log-probability and three functions of the deal, float64[n, 4]; undealt cards have no order."""
+        """The log-probability and three random functions of the deal, float64[n, 4].
+
+        The functions do not depend on the order of the undealt cards.
+        """
         row_begins = self._arguments[3].row_begins
         scores = np.random.default_rng(0).normal(size=(3, 64, len(self.deal)))
         scores[:, :, row_begins[-2] :] = 0.0
@@ -64,7 +68,7 @@ class Chain:
 
 
 def settle(chains: Sequence[Chain]) -> None:
-    """Run chains until they agree, or for the longest burn-in; then choose how far to thin, the same for all."""
+    """Run chains until they agree, or for the longest burn-in; then choose the thinning, the same for all."""
     stretch = 256
     while True:
         apart = max(1, stretch // _NOTED)

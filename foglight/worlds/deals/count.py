@@ -1,16 +1,16 @@
-"""Which cards can be where: existence by maximum flow, exact counts and exact uniform deals by dynamic programming.
+"""Deals of cards to rows: existence by maximum flow, exact counts and uniform draws by dynamic programming.
 
-A puzzle is a list of cards, for each card the set of rows that may own it, and for each row how many cards it needs.
-Rows are the seats, and one more for the cards that stay undealt. [Solinas2023, Section 5.2] decides such puzzles by
-integer maximum flow. With few rows more can be had. Cards with the same owners form a column, rows that may own cards
-of the same columns form a class, and classes become one as soon as they agree on the columns still to come. Cell by
-cell, column after column,
+A puzzle is a list of cards, for each card the set of rows that may own it, and for each row the number of cards it
+needs. Rows are the seats, and one more for the cards that stay undealt. [Solinas2023, Section 5.2] decides such puzzles
+by integer maximum flow. With few rows, deals can also be counted. Cards with the same owners form a column. Rows that
+may own cards of the same columns form a class, and classes are merged as soon as they agree on all columns still to
+come. Cell by cell, column after column,
 
     W(needs) = sum over k of C(left, k) * need! / (need - k)! * W(needs less k in the class of this cell)
 
-counts the ways to put what is left into places, where `left`, the rest of the column, follows from the needs. Walking
-down the same table, each k with its share of W, gives independent uniform deals. All numbers are exact integers;
-only the shares are rounded, once, to float64.
+counts the ways to put the remaining cards into places. Here `left`, the number of cards left of the column, follows
+from the needs. A walk down the same table, which takes each k with its share of W, gives an independent uniform deal.
+All counts are exact integers; only the shares are rounded, once, to float64.
 """
 
 import math
@@ -27,25 +27,25 @@ HIDDEN = -1  # an action or a card that the viewer has not seen
 
 
 class DealTable(NamedTuple):
-    """The table as arrays: nodes of all cells one after another, each with its choices of k."""
+    """The table in arrays: the nodes of all cells one after another, each with its edges, one per choice of k."""
 
     column_begins: np.ndarray  # int64[columns + 1], into cards
     cards: np.ndarray  # int64[F], column by column
     cell_column: np.ndarray  # int64[cells]
     cell_class: np.ndarray  # int64[cells]
-    node_begins: np.ndarray  # int64[nodes + 1], into the next three
+    node_begins: np.ndarray  # int64[nodes + 1], into the three arrays of edges
     takes: np.ndarray  # int64[edges]: k
-    shares: np.ndarray  # float64[edges]: the cumulative share of the node's ways
+    shares: np.ndarray  # float64[edges]: cumulative shares of the node's ways
     next_nodes: np.ndarray  # int64[edges]
-    cell_merges: np.ndarray  # int64[cells]: the class that this one becomes a part of after the cell, or HIDDEN
-    class_sizes: np.ndarray  # int64[classes]
+    cell_merges: np.ndarray  # int64[cells]: the class that this class joins after the cell, or HIDDEN
+    class_sizes: np.ndarray  # int64[classes]: places of each class
     places: np.ndarray  # int64[classes, F]: the positions of a class's rows
 
 
 class DealCount:
-    """A puzzle solved: how many ways there are to share out the cards, all of them, and random ones.
+    """The deals of a puzzle: their exact number, all of them, and random ones.
 
-    A deal is an array of cards by position: first those of row 0, then those of row 1, and so on.
+    A deal is an array of cards by position: first the cards of row 0, then those of row 1, and so on.
     """
 
     def __init__(self, cards: Sequence[int], owners: Sequence[int], needs: Sequence[int]) -> None:
@@ -55,7 +55,7 @@ class DealCount:
         groups: dict[int, list[int]] = {}
         for card, mask in zip(self.cards, self.owners, strict=True):
             groups.setdefault(mask & live, []).append(card)
-        # few owners first: what is forced is settled before there is anything to choose
+        # few owners first: forced cards are placed before there is anything to choose
         self.columns = sorted(groups.items(), key=lambda group: (group[0].bit_count(), group[0]))
         self.balanced &= 0 not in groups  # a card without an owner
         classes: dict[tuple[bool, ...], list[int]] = {}
@@ -63,7 +63,7 @@ class DealCount:
             if need > 0:
                 classes.setdefault(tuple(bool(mask >> row & 1) for mask, _ in self.columns), []).append(row)
         self.classes = list(classes.items())
-        # cells: column, class, and the class that it can be merged with afterwards, or HIDDEN
+        # cells: column, class, and the class that it joins afterwards, or HIDDEN
         self._cells: list[tuple[int, int, int]] = []
         live_classes = set(range(len(self.classes)))
         for column in range(len(self.columns)):
@@ -76,13 +76,13 @@ class DealCount:
 
     @cached_property
     def ordered(self) -> int:
-        """How many deals there are, by position; positions of the last row are all alike."""
+        """The number of deals, by position; the positions of the last row do not count as different."""
         return self._ways[0].get(self._class_needs, 0) // math.factorial(self.needs[-1]) if self.balanced else 0
 
     def flow(self) -> np.ndarray | None:
-        """How many cards of each column each row gets in some deal, int64[rows, columns]; None if there is none.
+        """The number of cards of each column in each row of some deal, int64[rows, columns]; None if there is no deal.
 
-        One maximum flow from the columns to the rows [Solinas2023, Section 5.2].
+        It takes one maximum flow from the columns to the rows [Solinas2023, Section 5.2].
         """
         if not self.balanced:
             return None
@@ -97,22 +97,23 @@ class DealCount:
             for i in range(rows):
                 capacity[1 + j, 1 + columns + i] = len(members) if mask >> i & 1 else 0
         capacity[1 + columns : sink, sink] = self.needs
-        found = maximum_flow(csr_array(capacity), 0, sink)
-        if found.flow_value < len(self.cards):
+        result = maximum_flow(csr_array(capacity), 0, sink)
+        if result.flow_value < len(self.cards):
             return None
-        return found.flow.toarray()[1 : 1 + columns, 1 + columns : sink].T.astype(np.int64)
+        return result.flow.toarray()[1 : 1 + columns, 1 + columns : sink].T.astype(np.int64)
 
     def construct(self, rng: np.random.Generator) -> np.ndarray | None:
-        """Some deal, or None; random, but not uniformly."""
+        """One deal, random but not uniform; None if there is no deal."""
         deals = self.constructs(1, rng)
         return None if deals is None else deals[0]
 
     def constructs(self, n: int, rng: np.random.Generator) -> np.ndarray | None:
-        """n such deals, int64[n, F], in which each row has as many cards of each column; None if there is no deal."""
+        """n such deals, int64[n, F], all with the same numbers of cards by row and column; None if there is no deal."""
         lengths = self.flow()
         return None if lengths is None else np.stack([self._with(lengths, rng) for _ in range(n)])
 
     def _with(self, lengths: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """A random deal with these numbers of cards, int64[rows, columns]."""
         rows: list[list[int]] = [[] for _ in self.needs]
         for j, (_, members) in enumerate(self.columns):
             shuffled = iter(rng.permutation(members).tolist())
@@ -122,16 +123,16 @@ class DealCount:
 
     @cached_property
     def unordered(self) -> int:
-        """How many ways there are to give each row its cards, in no order."""
+        """The number of ways to give each row its cards, in no order."""
         return self.ordered // math.prod(math.factorial(need) for need in self.needs[:-1]) if self.balanced else 0
 
     def odds(self) -> dict[int, list[float]]:
-        """By card, how likely it is in each row, all deals alike. There must be one.
+        """By card, the probability that it is in each row, all deals being equally likely. There must be a deal.
 
-        A card of a column is in a row as often as the rest of the cards can be dealt to the rest of the places. The
-        cards of a column are alike, and so are rows of a class that need as many.
+        A card is in a row as often as the rest of the cards can be dealt to the rest of the places. All cards of a
+        column have the same probabilities, and so have all rows of a class with the same need.
         """
-        found: dict[int, list[float]] = {}
+        odds: dict[int, list[float]] = {}
         for mask, members in self.columns:
             by_need: dict[tuple[int, int], float] = {}
             row_class = {row: i for i, (_, rows) in enumerate(self.classes) for row in rows}
@@ -144,24 +145,24 @@ class DealCount:
                     if alike not in by_need:
                         by_need[alike] = self._with_card_in(members[0], row) / self.ordered
                     shares[row] = by_need[alike]
-            found |= dict.fromkeys(members, shares)
-        return found
+            odds |= dict.fromkeys(members, shares)
+        return odds
 
     def _with_card_in(self, card: int, row: int) -> int:
-        """How many deals, by position, have this card in this row."""
+        """The number of deals, by position, with this card in this row."""
         rest = [(c, mask) for c, mask in zip(self.cards, self.owners, strict=True) if c != card]
         needs = [need - (r == row) for r, need in enumerate(self.needs)]
         places = self.needs[row] if row + 1 < len(self.needs) else 1
         return places * DealCount([c for c, _ in rest], [mask for _, mask in rest], needs).ordered
 
     def draw(self, n: int, random: np.ndarray) -> np.ndarray:
-        """n independent uniform deals, int64[n, F]. There must be one."""
+        """n independent uniform deals, int64[n, F]. There must be a deal."""
         deals = np.empty((n, len(self.cards)), np.int64)
         _draw(self._table, random, deals)
         return deals
 
     def assignments(self) -> Iterator[np.ndarray]:
-        """Every way to give each row its cards, in no order, as a deal whose rows are in the order of the columns."""
+        """Every way to give each row its cards, in no order: as a deal whose rows list their cards in column order."""
         if self.ordered == 0:
             return
         cards = [(card, mask) for mask, members in self.columns for card in members]
@@ -177,12 +178,12 @@ class DealCount:
                 if mask >> row & 1 and needs[row]:
                     needs[row] -= 1
                     rows[row].append(card)
-                    state, found = tuple(needs), False
+                    state, possible = tuple(needs), False
                     if state not in dead:
                         for deal in place(i + 1):
-                            found = True
+                            possible = True
                             yield deal
-                        if not found:
+                        if not possible:
                             dead.add(state)
                     rows[row].pop()
                     needs[row] += 1
@@ -197,13 +198,13 @@ class DealCount:
 
     @cached_property
     def _rest(self) -> list[int]:
-        """For each cell how many cards there are in the columns after its own."""
+        """For each cell, the number of cards in the columns after its own."""
         sizes = [len(members) for _, members in self.columns]
         return [sum(sizes[column + 1 :]) for column, _, _ in self._cells]
 
     @cached_property
     def _ways(self) -> list[dict[tuple[int, ...], int]]:
-        """For each cell, and after the last, the ways by needs; needs that cannot be met are absent."""
+        """For each cell, and after the last one, the number of ways by needs; needs that cannot be met are absent."""
         layers: list[set[tuple[int, ...]]] = [{self._class_needs}]
         for t in range(len(self._cells)):
             layers.append({after for needs in layers[t] for _, after in self._choices(t, needs)})
@@ -223,7 +224,7 @@ class DealCount:
         return ways
 
     def _choices(self, t: int, needs: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """How many cards of the column the class of cell t may take, and the needs after that."""
+        """The possible numbers of cards that the class of cell t takes of the column, each with the needs after it."""
         column, i, twin = self._cells[t]
         left = sum(needs) - self._rest[t]
         last = t + 1 == len(self._cells) or self._cells[t + 1][0] != column
@@ -237,12 +238,13 @@ class DealCount:
 
     @cached_property
     def _table(self) -> DealTable:
+        """The table as arrays, for the kernel that draws."""
         numbers: list[dict[tuple[int, ...], int]] = []
         n = 0
         for ways in self._ways:
             first, n = n, n + len(ways)
             numbers.append(dict(zip(ways, range(first, n), strict=True)))
-        # node 0 is the start: the first layer has no other
+        # node 0 is the start: the first layer has no other node
         begins, takes, shares, next_nodes = [0], list[int](), list[float](), list[int]()
         for t in range(len(self._cells)):
             later = self._ways[t + 1]
@@ -278,7 +280,7 @@ class DealCount:
 
 @jitable
 def copy(target, source):
-    """Numbers from one array into another; in helpers, slices would count references."""
+    """Copy one array into the front of another; inside compiled functions, slices would count references."""
     for i in range(len(source)):
         target[i] = source[i]
 
@@ -293,8 +295,9 @@ def shuffle(random, numbers, begin, end):
 
 @kernel
 def _draw(table, random, deals):
+    """Fill `deals` with independent uniform deals, each by one walk down the table."""
     cards, places = table.cards.copy(), table.places.copy()
-    sizes = np.empty(len(places), np.int64)  # how many places of a class are empty
+    sizes = np.empty(len(places), np.int64)  # empty places of each class
     used = np.empty(len(table.column_begins) - 1, np.int64)
     for d in range(len(deals)):
         for i in range(len(places)):

@@ -1,7 +1,8 @@
-"""How much a sample can be trusted: effective sample size, and R-hat over parallel chains.
+"""How far a sample can be trusted: effective sample size, and R-hat over parallel chains.
 
 For chains these are ArviZ's bulk effective sample size and rank-normalised split R-hat [Vehtari2021], the worst over
-the statistics. An R-hat above 1.01 says that the chains disagree. Weighted samples are worth (sum w)^2 / sum w^2.
+all statistics. An R-hat above 1.01 means that the chains disagree. The effective size of a weighted sample is (sum w)^2
+/ sum w^2.
 """
 
 from typing import Any
@@ -9,11 +10,11 @@ from typing import Any
 import numpy as np
 
 ADVICE = "effective sample size and R-hat need ArviZ; install it with: pip install 'foglight[diagnostics]'"
-_FEWEST = 4  # draws of each chain that ArviZ asks for
+_FEWEST = 4  # draws per chain that ArviZ needs
 
 
 def of_chains(trace: np.ndarray) -> dict[str, Any]:
-    """The worst effective sample size and R-hat of a trace, float64[chains, draws, statistics]; or why not."""
+    """The worst effective sample size and R-hat of a trace, float64[chains, draws, statistics]; else advice."""
     chains, draws, _ = trace.shape
     if draws < _FEWEST:
         return {"advice": f"effective sample size and R-hat need {_FEWEST * chains} draws or more"}
@@ -27,7 +28,7 @@ def of_chains(trace: np.ndarray) -> dict[str, Any]:
     with np.errstate(invalid="ignore", divide="ignore"):
         effective = array_stats.ess(moving, chain_axis=0, draw_axis=1, method="bulk")
         ratios = array_stats.rhat(moving, chain_axis=0, draw_axis=1, method="rank")
-    # chains that all stand still in different places have no variance within: ArviZ then says nan
+    # chains that stand still in different places have no variance within: ArviZ then returns nan
     return {
         "effective": float(np.min(np.nan_to_num(effective, nan=1.0))),
         "r_hat": float(np.max(np.nan_to_num(ratios, nan=np.inf, posinf=np.inf))),
@@ -35,13 +36,13 @@ def of_chains(trace: np.ndarray) -> dict[str, Any]:
 
 
 def of_weights(weights: np.ndarray) -> float:
-    """How many equally weighted draws these are worth."""
+    """The effective sample size of weighted draws."""
     total = float(weights.sum())
     return total**2 / float(np.square(weights).sum()) if total > 0.0 else 0.0
 
 
 def autocorrelation_time(trace: np.ndarray) -> float:
-    """Transitions per independent sample: 1 + 2 sum of autocorrelations, as long as pairs are positive [Geyer1992]."""
+    """Transitions per independent draw: 1 + 2 sum of autocorrelations, while their pairs are positive [Geyer1992]."""
     centred = trace - trace.mean()
     if not np.any(abs(centred) > 1e-12):
         return 1.0

@@ -1,7 +1,7 @@
-"""A story of a trick-taking game as a puzzle: what is free, how many ways there are to fill it, and all of them.
+"""A story of a trick-taking game as a puzzle: the open cards, the number of histories, and all of them.
 
-Cards passed on: each seat's dealt cards have places; a pattern says which places it passes, in which order. The row of
-a place follows from the pattern, so patterns and deals are independent of each other, and both uniform.
+Passed cards: the cards dealt to a seat have places, and a pattern says which places the seat passes, in which order.
+The row of a place follows from the pattern, so patterns and deals are independent of each other, and both are uniform.
 """
 
 import itertools
@@ -22,15 +22,15 @@ from foglight.worlds.deals.story import ASIDE, Story
 
 
 class Puzzle:
-    """Which cards are where: those that the story leaves open, and how a deal of them becomes a history.
+    """The cards that a story leaves open, and how a deal of them becomes a history.
 
-    The rows of its deals are the hands, one by one, as they are in play, or now while it has not begun; then, where
-    there are such, what the viewer was passed, and the cards laid aside, by chance or by seats; last the cards that
-    nobody has touched.
+    The rows of a deal come in this order: one per hand, as it is in play, or as it is now before play; the cards passed
+    to the viewer, if they need a row of their own; the cards laid aside by chance or by seats, if there are any; and
+    last the cards that nobody has touched.
     """
 
     def __init__(self, game: Game, story: Story, viewer: int, sure: dict[int, int] | None = None) -> None:
-        """`sure` says of some cards whose they are, beyond what the story says."""
+        """`sure` gives the owners of some cards, beyond what the story says."""
         self.story, seats = story, num_players(game)
         self.seats = seats
         start = new_worlds(game, 1)[0]
@@ -57,15 +57,15 @@ class Puzzle:
             np.tile(np.arange(most), (givers, 1)),
             np.zeros((givers, most), np.int64),
         )
-        # a viewer that has seen its own cards at once knows which of its hand were passed to it, but not their places
+        # a viewer that saw its hand all at once knows which of its cards were passed to it, but not their places
         got = (
             seats if story.received and any(to == viewer and card == HIDDEN for _, to, card in story.dealt) else viewer
         )
-        self.where = [*range(seats), *([viewer] if got == seats else [])]  # by row: a seat, or their number for nobody
+        self.where = [*range(seats), *([viewer] if got == seats else [])]  # by row: a seat, or num_players for nobody
         aside = len(self.where)
         self.where += [seats] * (1 + (ASIDE in story.went or givers > seats))
         free: list[list[tuple[int, int]]] = [[] for _ in self.where]  # by row: seat and place
-        self.known: dict[int, int] = {}  # by card, the seat whose hand it is in, or their number
+        self.known: dict[int, int] = {}  # by card, the seat whose hand it is in, or num_players for nobody
         for seat in range(givers):
             self.layout.deal_times[seat, : len(dealt[seat])] = [time for time, _ in dealt[seat]]
             self.layout.pass_times[seat, : len(passed[seat])] = [time for time, _, _, _ in passed[seat]]
@@ -132,13 +132,13 @@ class Puzzle:
 
     @cached_property
     def patterns(self) -> int:
-        """How many ways there are to pass, by places."""
+        """The number of patterns of passes."""
         shape = zip(self.layout.dealt.tolist(), self.layout.passes.tolist(), self.layout.free_passes, strict=True)
         return math.prod(math.perm(n, k) for n, k, free in shape if free)
 
     @cached_property
     def hands(self) -> DealCount:
-        """The same puzzle for somebody who cares for the hands alone: one row for each, and one for all the rest."""
+        """The same puzzle for the hands alone: one row for each hand, and one for all other cards."""
         owners = [
             sum({1 << seat for row, seat in enumerate(self.where) if mask >> row & 1}) for mask in self.deals.owners
         ]
@@ -149,19 +149,20 @@ class Puzzle:
 
     @property
     def lie(self) -> tuple:
-        """What decides which hands are possible: first how large they are; then what is known, and who may own what."""
-        known = tuple(sorted(self.known.items()))
-        sizes = [need + sum(at == seat for _, at in known) for seat, need in enumerate(self.hands.needs[:-1])]
-        return tuple(sizes), known, tuple(self.hands.cards), tuple(self.hands.owners)
+        """What determines the possible hands: their sizes, the known cards, and the possible owners of the others."""
+        known_cards = tuple(sorted(self.known.items()))
+        sizes = [need + sum(at == seat for _, at in known_cards) for seat, need in enumerate(self.hands.needs[:-1])]
+        return tuple(sizes), known_cards, tuple(self.hands.cards), tuple(self.hands.owners)
 
     @property
     def total(self) -> int:
+        """The number of histories, if every deal is one: deals times patterns."""
         return self.patterns * self.deals.ordered
 
 
 @kernel
 def _order(layout, needs, assignments, first, orders, deals, patterns):
-    """Write the deals and patterns with numbers from `first` on: each assignment in each of its `orders`."""
+    """Write the deals and patterns numbered from `first` on: each assignment in each of its `orders`."""
     for d in range(len(deals)):
         number = (first + d) % orders
         deals[d, :] = assignments[(first + d) // orders]
@@ -178,7 +179,7 @@ def _order(layout, needs, assignments, first, orders, deals, patterns):
 
 @jitable
 def _arrange(numbers, begin, end, k, index):
-    """Move the selection of k numbers with this index to the end, the others stay ascending; what is left of it."""
+    """Move the k numbers selected by `index` to the end, the others stay in order; returns the rest of the index."""
     for i in range(k):
         size = end - begin - i
         place = begin + index % size

@@ -1,12 +1,12 @@
 """Independent uniform worlds of a trick-taking game, without the histories that lead to them.
 
-A search wants worlds, a million a second, and not the order in which their cards were dealt. Once play has begun, two
-histories with the same observations of the viewer differ in the hands alone: in the words that hold them, and in the
-keys of the seats that saw them. So one history is replayed by the rules, and its last world is dealt anew: hands are
-drawn as `deal_count` draws them, and each seat's key is folded again from its hand on.
+A search needs worlds, a million per second, and not the order in which their cards were dealt. Once play has begun, two
+histories with the same observations of the viewer differ in the hands alone: in the words that hold the hands, and in
+the keys of the seats that saw them. So one history is replayed by the rules, and its last world is dealt anew: hands
+are drawn as in `count.py`, and each seat's key is folded again from its hand on.
 
-Whether a game is like that is not taken for granted: a few histories are replayed by the rules as well, and their
-worlds must come out the same, word for word.
+Whether a game is like that is checked: a few histories are also replayed by the rules, and their worlds must come out
+the same, word for word.
 """
 
 import itertools
@@ -31,17 +31,17 @@ _BLOCK = 64  # keys that are folded side by side
 class Redeal(NamedTuple):
     """What all worlds share, and where they differ."""
 
-    world: np.ndarray  # uint64[W]: one of them
-    seats: np.ndarray  # int64[s]: the seats whose hands are not known
-    sure: np.ndarray  # uint64[s]: the cards they surely were dealt, sets
-    begins: np.ndarray  # int64[s]: where in a deal their other cards begin
-    ends: np.ndarray  # int64[s]: and end
+    world: np.ndarray  # uint64[W]: one of the worlds
+    seats: np.ndarray  # int64[s]: the seats whose hands are hidden
+    sure: np.ndarray  # uint64[s]: the set of cards that each was surely dealt
+    begins: np.ndarray  # int64[s]: where the other cards of each begin in a deal
+    ends: np.ndarray  # int64[s]: where they end
     keys: np.ndarray  # uint64[s]: their keys before they see their hands
-    tail: np.ndarray  # int64[t]: what each of them observes after that
+    tail: np.ndarray  # int64[t]: the observations of each of them after that
 
 
 class DealWorlds:
-    """The worlds at the end of a puzzle's histories, uniform and independent."""
+    """A sampler of the last worlds of a puzzle's histories, uniform and independent."""
 
     def __init__(self, game: Game, redeal: Redeal, deals: DealCount) -> None:
         self._game, self._redeal, self._deals = game, redeal, deals
@@ -51,7 +51,7 @@ class DealWorlds:
         return self._dealt(self._deals.draw(n, random))
 
     def same(self, deals: np.ndarray, begins: Sequence[int], worlds: np.ndarray) -> bool:
-        """Whether these deals of the whole puzzle, row by row, come out as the worlds that their replay gave."""
+        """Whether these deals of the whole puzzle, row by row, yield the worlds that their replay gave."""
         mine = set(self._deals.cards)
         rows = [[c for b, e in itertools.pairwise(begins) for c in deal[b:e] if c in mine] for deal in deals.tolist()]
         return bool(np.array_equal(self._dealt(np.array(rows, np.int64).reshape(len(deals), len(mine))), worlds))
@@ -65,20 +65,23 @@ class DealWorlds:
 def deal_worlds(
     game: Game, viewer: int, history: np.ndarray, world: np.ndarray, puzzle: DealCount
 ) -> DealWorlds | None:
-    """How to deal the last world of a history anew; None unless all seats see their hands at once, then see alike."""
+    """A sampler that deals the last world of a history anew; None if the game is not suited.
+
+    All hidden seats must see their hands at once and observe the same after that.
+    """
     state = replay(game, history.tolist())
     hidden = [seat for seat in range(num_players(game)) if seat != viewer]
     keys, tails = [], []
     for seat in hidden:
-        observed = state.observations(seat)
-        looks = [t for t, code in enumerate(observed) if codes.is_hand(code)]
+        observations = state.observations(seat)
+        looks = [t for t, code in enumerate(observations) if codes.is_hand(code)]
         if len(looks) != 1:
             return None
         key = 0
-        for code in observed[: looks[0]]:
+        for code in observations[: looks[0]]:
             key = int(fold(key, code))
         keys.append(key)
-        tails.append(observed[looks[0] + 1 :])
+        tails.append(observations[looks[0] + 1 :])
     sure, needs, free = [0] * len(puzzle.needs), list(puzzle.needs), []
     for card, rows in zip(puzzle.cards, puzzle.owners, strict=True):
         if rows.bit_count() > 1:
@@ -104,7 +107,7 @@ def deal_worlds(
 
 @kernel
 def _deal_anew(game, redeal, deals, worlds):
-    """Write the world of each deal; keys are folded in blocks, so that their chains overlap."""
+    """Write the world of each deal; keys are folded in blocks, so that their chains of operations overlap."""
     hidden, first_key = len(redeal.seats), num_words(game) + 1
     keys = np.empty(_BLOCK * hidden, np.uint64)
     for first in range(0, len(deals), _BLOCK):

@@ -1,4 +1,4 @@
-"""From a deal to a history, and from a history to its probability, by the rules."""
+"""From a deal to its history, and from a history to its probability, by the rules."""
 
 from typing import NamedTuple
 
@@ -23,29 +23,30 @@ from foglight.rules import (
 )
 from foglight.worlds.deals.count import copy
 
-ILLEGAL = -1.0  # instead of a probability: the rules or the observations forbid this history
+ILLEGAL = -1.0  # in place of a probability: the rules or the observations exclude this history
 
 
 class Layout(NamedTuple):
-    """Where the cards of a deal go in a history. Places of a seat: first the cards it keeps, then those it passes.
+    """Where the cards of a deal go in a history.
 
-    A last seat more, where there is one, is nobody: it is dealt the cards that chance lays aside.
+    The places of a seat are first the cards it keeps, then those it passes. If chance lays cards aside, one more seat
+    stands for nobody and is dealt these cards.
     """
 
-    actions: np.ndarray  # int64[T]: the history, HIDDEN where a card is not known
-    deal_times: np.ndarray  # int64[seats, most]: when each of a seat's cards is dealt
-    pass_times: np.ndarray  # int64[seats, most passed]: when it passes each
-    pass_offsets: np.ndarray  # int64[seats, most passed]: that action less the card
-    dealt: np.ndarray  # int64[seats]: how many cards it is dealt
-    passes: np.ndarray  # int64[seats]: how many it has passed
-    free_passes: np.ndarray  # int64[seats]: 1 if which ones it passes is not known
-    pattern: np.ndarray  # int64[seats, most]: by place, which of the cards dealt; where known
-    sources: np.ndarray  # int64[seats, most]: by place, the position in the deal, or -1 - card if the card is known
+    actions: np.ndarray  # int64[T]: the history, HIDDEN where the card is open
+    deal_times: np.ndarray  # int64[seats, most]: the time at which each card is dealt
+    pass_times: np.ndarray  # int64[seats, most passed]: the time at which each card is passed
+    pass_offsets: np.ndarray  # int64[seats, most passed]: the action is card + offset
+    dealt: np.ndarray  # int64[seats]: number of cards dealt to it
+    passes: np.ndarray  # int64[seats]: number of cards it has passed
+    free_passes: np.ndarray  # int64[seats]: 1 if the choice of passed cards is open
+    pattern: np.ndarray  # int64[seats, most]: by place, the index of the card dealt, if it is known
+    sources: np.ndarray  # int64[seats, most]: by place, the position in the deal, or -1 - card if it is known
 
 
 @jitable
 def write_history(layout, deal, pattern, history):
-    """The history of a deal and a pattern of passes."""
+    """Write the history of a deal and a pattern of passes."""
     copy(history, layout.actions)
     for seat in range(len(layout.dealt)):
         kept = layout.dealt[seat] - layout.passes[seat]
@@ -59,7 +60,7 @@ def write_history(layout, deal, pattern, history):
 
 @jitable
 def draw_pattern(layout, random, pattern, seat):
-    """Draw anew which cards a seat passes: those kept stay in the order dealt, those passed come in any order."""
+    """Draw a seat's passes anew: the cards kept stay in the order dealt, the cards passed come in any order."""
     n, k = layout.dealt[seat], layout.passes[seat]
     for i in range(n):
         pattern[seat, i] = i
@@ -76,7 +77,7 @@ def draw_pattern(layout, random, pattern, seat):
 
 @jitable
 def reach(game, policy, history, viewer, observed, worlds, actions, odds):
-    """The probability that the policy plays like this, given chance; ILLEGAL if the rules or the viewer disagree.
+    """The reach probability due to the policy alone; ILLEGAL if the rules or the observations exclude the history.
 
     The last world is left in row len(history) % 2 of `worlds`.
     """
@@ -108,7 +109,7 @@ def reach(game, policy, history, viewer, observed, worlds, actions, odds):
 
 @kernel
 def replay_deals(game, policy, layout, deals, patterns, viewer, observed, histories, weights, worlds):
-    """The history, its probability and its last world for each deal and pattern."""
+    """Write the history, its probability and its last world for each deal and pattern."""
     room = new_worlds(game, 2)
     actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
     for i in range(len(deals)):
@@ -119,6 +120,7 @@ def replay_deals(game, policy, layout, deals, patterns, viewer, observed, histor
 
 @kernel
 def draw_patterns(layout, random, patterns):
+    """Fill `patterns` with uniform patterns of passes."""
     for i in range(len(patterns)):
         patterns[i, :, :] = layout.pattern
         for seat in range(len(layout.dealt)):

@@ -1,25 +1,26 @@
-"""Markov chains over deals: the TTCG Gibbs sampler with RingSwap [Solinas2023, Section 5.3], and a cheaper one.
+"""Markov chains over deals: the TTCG Gibbs sampler with RingSwap [Solinas2023, Section 5.3], and a cheaper chain.
 
-A deal gives each row, a hand or the undealt cards, its cards; its suit-length matrix A says how many of each column.
-A ring passes through distinct rows r_0 .. r_m. Row r_i gives a card of column c_(i-1) and takes one of column c_i,
-which r_(i+1) gives; r_0 gives the column that r_m takes, so that all sums stay as they are. Columns may come again.
-The neighbours of a deal are all deals whose matrix can be reached by one ring, or is A itself: without it, a position
-that allows a single matrix could not move. The ring walked backwards leads from the neighbour to A, so being a
-neighbour is symmetric. It would not be, if a ring ended as soon as its first column came again and began at one
-particular row: then rings that pass that column twice would be found in one direction only. A matrix stands for
+A deal gives each row, a hand or the undealt cards, its cards. Its suit-length matrix A holds the number of cards of
+each column in each row. A ring passes through distinct rows r_0 .. r_m. Row r_i gives a card of column c_(i-1) and
+takes one of column c_i, which r_(i+1) gives; r_0 gives the column that r_m takes, so that all sums stay the same.
+Columns may repeat. The neighbours of a deal are all deals whose matrix is A or can be reached from A by one ring;
+without A itself, a position that allows a single matrix could not move. The ring walked backwards leads from the
+neighbour to A, so being a neighbour is symmetric. It would not be symmetric if a ring started at one particular row and
+ended as soon as its first column came again: rings that pass that column twice would be found in one direction only. A
+matrix stands for
 
     prod over columns of  size! / prod over rows of a_ij!
 
-deals, counted once however many rings lead to it; |Omega| is the sum over the matrices. Drawing a neighbour is drawing
+deals, counted once however many rings lead to it; |Omega| is the sum over the matrices. To draw a neighbour is to draw
 a matrix in this proportion, then a uniform deal with this matrix, in a uniform order of dealing. It is accepted with
-probability min(1, P(h') |Omega| / (P(h) |Omega'|)), P being the probability that the players' policies reach h.
+probability min(1, P(h') |Omega| / (P(h) |Omega'|)), where P is the reach probability due to the players' policies.
 
-Neighbours are remembered by matrix, in room of a fixed size that is emptied when full; so memory does not depend on the
-number of histories. Columns are the cards of one suit with the same possible owners.
+The neighbours of a matrix are remembered in arrays of fixed size, which are emptied when full; so memory does not
+depend on the number of histories. Columns are the cards of one suit with the same possible owners.
 
-The cheaper chain draws a ring instead of listing all: it rotates the cards of a few random positions, or draws one
-seat's passes anew. The way back is as likely as the way there, so P(h') / P(h) alone decides. It moves less
-at a time, needs no matrix, and pays where a matrix has thousands of neighbours.
+The cheaper chain draws one ring instead of listing all of them. It rotates the cards of a few random positions, or
+draws one seat's passes anew. The way back is as likely as the way there, so P(h') / P(h) alone decides. It moves less
+per transition and needs no matrix; it pays where a matrix has thousands of neighbours.
 """
 
 from collections.abc import Sequence
@@ -35,39 +36,43 @@ from foglight.tables import find, number_of, numbered
 from foglight.worlds.deals.count import HIDDEN, DealCount, copy, shuffle
 from foglight.worlds.deals.replay import draw_pattern, reach, write_history
 
-_MATRICES = 1 << 14  # how many matrices are remembered at most
-_NEIGHBOURS = 1 << 18  # and how many neighbours of theirs
+_MATRICES = 1 << 14  # most matrices remembered
+_NEIGHBOURS = 1 << 18  # most neighbours remembered, of all matrices together
+
+# places of Matrices.sizes: matrices remembered, neighbours remembered; rows of Matrices.ring
+_MATRIX_COUNT, _NEIGHBOUR_COUNT = range(2)
+_CHOICE, _EXCESS = range(2)
 
 
 # RingSwap ---------------------------------------------------------------------------------------------------------
 
 
 class Matrices(NamedTuple):
-    """What RingSwap needs to know of a puzzle, and what it remembers."""
+    """A puzzle in the form RingSwap needs, and the matrices and neighbours it remembers."""
 
     column_begins: np.ndarray  # int64[columns + 1], into cards
     cards: np.ndarray  # int64[..]: cards with several owners, column by column
     allowed: np.ndarray  # uint8[rows, columns]
-    row_begins: np.ndarray  # int64[rows + 1]: the positions of each row
+    row_begins: np.ndarray  # int64[rows + 1]: the first position of each row
     fixed_begins: np.ndarray  # int64[rows + 1], into fixed
     fixed: np.ndarray  # int64[..]: cards with one owner, row by row
-    column_of: np.ndarray  # int64[64]: by card, -1 if it has one owner
-    owners: np.ndarray  # int64[64]: by card, the set of rows
+    column_of: np.ndarray  # int64[64]: by card, its column, -1 if it has one owner
+    owners: np.ndarray  # int64[64]: by card, the set of rows that may own it
     signs: np.ndarray  # int64[rows * columns]: the key of a matrix is 1 plus the sum of entries times signs
-    sizes: np.ndarray  # int64[2]: how many matrices and neighbours are remembered
+    sizes: np.ndarray  # int64[2]: _MATRIX_COUNT, _NEIGHBOUR_COUNT
     slots: np.ndarray  # int64[4 * _MATRICES]: table of the numbers of matrices (`foglight/tables.py`)
     keys: np.ndarray  # uint64[_MATRICES]
-    begins: np.ndarray  # int64[_MATRICES + 1], into the next two
+    begins: np.ndarray  # int64[_MATRICES + 1], into shares and neighbours
     shares: np.ndarray  # float64[_NEIGHBOURS]: cumulative numbers of deals; the last of a matrix is |Omega|
     neighbours: np.ndarray  # int8[_NEIGHBOURS, rows * columns]
     marks: np.ndarray  # uint64[2 * _NEIGHBOURS]: table of the keys of the neighbours being listed
-    marked: np.ndarray  # int64[_NEIGHBOURS]: where they are in it
+    marked: np.ndarray  # int64[_NEIGHBOURS]: their slots in marks
     work: np.ndarray  # int8[rows * columns]: the matrix that a ring is changing
-    ring: np.ndarray  # int64[2, rows + 1]: by row of the ring, the choice tried and the column then in excess
+    ring: np.ndarray  # int64[2, rows + 1]: by row of the ring, _CHOICE tried and the column then in _EXCESS
 
 
 def matrices(deals: DealCount, suits: Sequence[int]) -> Matrices:
-    """The puzzle as RingSwap sees it; the suits are those of its cards."""
+    """The puzzle in the form RingSwap needs; `suits` are the suits of its cards."""
     rows = len(deals.needs)
     live = sum(1 << row for row, need in enumerate(deals.needs) if need > 0)
     columns: dict[tuple[int, int], list[int]] = {}
@@ -107,109 +112,111 @@ def matrices(deals: DealCount, suits: Sequence[int]) -> Matrices:
 
 
 @jitable
-def _key(known, matrix):
+def _key(memory, matrix):
+    """The key of a matrix, which identifies it."""
     key = 1  # at most 64 cards of signs below 2^57: no overflow
     for i in range(len(matrix)):
-        key += int64(matrix[i]) * known.signs[i]
+        key += int64(matrix[i]) * memory.signs[i]
     return key
 
 
 @jitable
-def _neighbours(known, matrix):
-    """The number under which a matrix and its neighbours are remembered; HIDDEN if they are too many to list."""
-    key = _key(known, matrix)
-    number = number_of(known.slots, 1, known.keys, uint64(key))
+def _neighbours(memory, matrix):
+    """The number under which a matrix and its neighbours are remembered; HIDDEN if there are too many to list."""
+    key = _key(memory, matrix)
+    number = number_of(memory.slots, 1, memory.keys, uint64(key))
     if number >= 0:
         return number
-    listed = known.sizes[0] < _MATRICES and _list_rings(known, matrix, key)
+    listed = memory.sizes[_MATRIX_COUNT] < _MATRICES and _list_rings(memory, matrix, key)
     if not listed:  # forget everything and try once more
-        known.slots[:] = 0
-        known.sizes[:] = 0
-        if not _list_rings(known, matrix, key):
+        memory.slots[:] = 0
+        memory.sizes[:] = 0
+        if not _list_rings(memory, matrix, key):
             return HIDDEN
-    number = numbered(known.slots, 1, known.keys, uint64(key), known.sizes[0])
-    known.sizes[0] += 1
-    known.begins[number + 1] = known.sizes[1]
+    number = numbered(memory.slots, 1, memory.keys, uint64(key), memory.sizes[_MATRIX_COUNT])
+    memory.sizes[_MATRIX_COUNT] += 1
+    memory.begins[number + 1] = memory.sizes[_NEIGHBOUR_COUNT]
     return number
 
 
 @jitable
-def _list_rings(known, matrix, key):
-    """List the matrix and all that one ring leads to, behind what is remembered; False if there is no room."""
-    rows, columns = known.allowed.shape
-    begin, work = known.sizes[1], known.work
+def _list_rings(memory, matrix, key):
+    """Append the matrix and all matrices that one ring leads to; False if they do not fit."""
+    rows, columns = memory.allowed.shape
+    begin, work = memory.sizes[_NEIGHBOUR_COUNT], memory.work
     copy(work, matrix)
-    fits = _note(known, begin, key)
+    fits = _note(memory, begin, key)
     for start in range(rows):
         for swap in range(columns * columns):
             gained, lost = swap // columns, swap % columns
-            if gained == lost or not _can_swap(known, matrix, start, lost, gained):
+            if gained == lost or not _can_swap(memory, matrix, start, lost, gained):
                 continue
-            key += _swap(known, start, lost, gained)
-            # a ring has no first row, so let it be the lowest; go through the others depth first, past rings that close
+            key += _swap(memory, start, lost, gained)
+            # a ring has no first row, so take the lowest; search the others depth first, also past rings that close
             depth = 0
-            known.ring[0, 0], known.ring[1, 0] = (start + 1) * columns, gained
+            memory.ring[_CHOICE, 0], memory.ring[_EXCESS, 0] = (start + 1) * columns, gained
             while depth >= 0 and fits:
-                choice, excess = known.ring[0, depth], known.ring[1, depth]
+                choice, excess = memory.ring[_CHOICE, depth], memory.ring[_EXCESS, depth]
                 row, column = choice // columns, choice % columns
-                known.ring[0, depth] += 1
+                memory.ring[_CHOICE, depth] += 1
                 if row == rows:
                     depth -= 1
                     if depth >= 0:  # take back the swap that led here
-                        back = known.ring[0, depth] - 1
-                        key += _swap(known, back // columns, back % columns, known.ring[1, depth])
+                        back = memory.ring[_CHOICE, depth] - 1
+                        key += _swap(memory, back // columns, back % columns, memory.ring[_EXCESS, depth])
                     continue
                 unused = True
                 for d in range(depth):
-                    unused &= (known.ring[0, d] - 1) // columns != row
-                if unused and column != excess and _can_swap(known, matrix, row, excess, column):
-                    key += _swap(known, row, excess, column)
+                    unused &= (memory.ring[_CHOICE, d] - 1) // columns != row
+                if unused and column != excess and _can_swap(memory, matrix, row, excess, column):
+                    key += _swap(memory, row, excess, column)
                     if column == lost:
-                        fits = _note(known, begin, key)
+                        fits = _note(memory, begin, key)
                     depth += 1
-                    known.ring[0, depth], known.ring[1, depth] = (start + 1) * columns, column
+                    memory.ring[_CHOICE, depth], memory.ring[_EXCESS, depth] = (start + 1) * columns, column
             copy(work, matrix)
-            key = _key(known, matrix)
-    for i in range(known.sizes[1] - begin):
-        known.marks[known.marked[i]] = uint64(0)
+            key = _key(memory, matrix)
+    for i in range(memory.sizes[_NEIGHBOUR_COUNT] - begin):
+        memory.marks[memory.marked[i]] = uint64(0)
     if not fits:
-        known.sizes[1] = begin
+        memory.sizes[_NEIGHBOUR_COUNT] = begin
     return fits
 
 
 @jitable
-def _can_swap(known, matrix, row, lost, gained):
-    columns = known.allowed.shape[1]
-    return known.allowed[row, gained] == 1 and matrix[row * columns + lost] > 0
+def _can_swap(memory, matrix, row, lost, gained):
+    """Whether a row may give a card of one column and take one of another."""
+    columns = memory.allowed.shape[1]
+    return memory.allowed[row, gained] == 1 and matrix[row * columns + lost] > 0
 
 
 @jitable
-def _swap(known, row, lost, gained):
-    """A row gives a card of one column for one of another; how the key changes."""
-    columns = known.allowed.shape[1]
-    known.work[row * columns + lost] -= 1
-    known.work[row * columns + gained] += 1
-    return known.signs[row * columns + gained] - known.signs[row * columns + lost]
+def _swap(memory, row, lost, gained):
+    """Let a row give a card of column `lost` and take one of column `gained`; returns the change of the key."""
+    columns = memory.allowed.shape[1]
+    memory.work[row * columns + lost] -= 1
+    memory.work[row * columns + gained] += 1
+    return memory.signs[row * columns + gained] - memory.signs[row * columns + lost]
 
 
 @jitable
-def _note(known, begin, key):
-    """List the matrix in `work`, unless it is listed already; False if there is no room."""
-    slot = find(known.marks, uint64(key))
+def _note(memory, begin, key):
+    """Append the matrix in `work`, unless it is listed already; False if it does not fit."""
+    slot = find(memory.marks, uint64(key))
     if slot >= 0:
         return True
-    n = known.sizes[1]
-    if n == len(known.shares):
+    n = memory.sizes[_NEIGHBOUR_COUNT]
+    if n == len(memory.shares):
         return False
-    known.marks[-1 - slot] = uint64(key)
-    known.marked[n - begin] = -1 - slot
+    memory.marks[-1 - slot] = uint64(key)
+    memory.marked[n - begin] = -1 - slot
     deals = 1.0  # up to the product of size!, which all matrices share
-    for i in range(len(known.work)):
-        for k in range(2, known.work[i] + 1):
+    for i in range(len(memory.work)):
+        for k in range(2, memory.work[i] + 1):
             deals /= k
-    copy(known.neighbours[n], known.work)
-    known.shares[n] = deals + (known.shares[n - 1] if n > begin else 0.0)
-    known.sizes[1] = n + 1
+    copy(memory.neighbours[n], memory.work)
+    memory.shares[n] = deals + (memory.shares[n - 1] if n > begin else 0.0)
+    memory.sizes[_NEIGHBOUR_COUNT] = n + 1
     return True
 
 
@@ -217,56 +224,56 @@ def _note(known, begin, key):
 
 
 @jitable
-def _propose(known, random, matrix, cards, filled, deal):
-    """A uniform deal with this matrix; `cards` is a copy of `known.cards`, in any order within its columns."""
-    rows, columns = known.allowed.shape
+def _propose(memory, random, matrix, cards, filled, deal):
+    """Draw a uniform deal with this matrix; `cards` is a copy of `memory.cards`, in any order within its columns."""
+    rows, columns = memory.allowed.shape
     for row in range(rows):
-        filled[row] = known.row_begins[row]
-        for i in range(known.fixed_begins[row], known.fixed_begins[row + 1]):
-            deal[filled[row]] = known.fixed[i]
+        filled[row] = memory.row_begins[row]
+        for i in range(memory.fixed_begins[row], memory.fixed_begins[row + 1]):
+            deal[filled[row]] = memory.fixed[i]
             filled[row] += 1
     for j in range(columns):
-        at = known.column_begins[j]
-        shuffle(random, cards, at, known.column_begins[j + 1])
+        at = memory.column_begins[j]
+        shuffle(random, cards, at, memory.column_begins[j + 1])
         for row in range(rows):
             for _ in range(matrix[row * columns + j]):
                 deal[filled[row]] = cards[at]
                 filled[row] += 1
                 at += 1
     for row in range(rows - 1):  # the undealt cards have no order
-        shuffle(random, deal, known.row_begins[row], known.row_begins[row + 1])
+        shuffle(random, deal, memory.row_begins[row], memory.row_begins[row + 1])
 
 
 @kernel
-def _ring_swap_chain(game, policy, layout, known, viewer, observed, random, deal, pattern, weight, thin, out):
-    """Go on from `deal`, `pattern` and `weight[0]`; every `thin` transitions write them to `out`.
+def _ring_swap_chain(game, policy, layout, memory, viewer, observed, random, deal, pattern, weight, thin, out):
+    """Continue from `deal`, `pattern` and `weight[0]`; every `thin` transitions write them to `out`.
 
-    How many proposals were accepted; HIDDEN if a matrix has too many neighbours.
+    Returns the number of proposals accepted, or HIDDEN if a matrix has too many neighbours.
     """
-    rows, columns = known.allowed.shape
+    rows, columns = memory.allowed.shape
     room = new_worlds(game, 2)
     actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
-    history, cards = np.empty(len(layout.actions), np.int64), known.cards.copy()
+    history, cards = np.empty(len(layout.actions), np.int64), memory.cards.copy()
     filled = np.empty(rows, np.int64)
     matrix, proposed = np.zeros(rows * columns, np.int8), np.zeros(rows * columns, np.int8)
     new_deal, new_pattern = deal.copy(), pattern.copy()
     for row in range(rows):
-        for i in range(known.row_begins[row], known.row_begins[row + 1]):
-            if known.column_of[deal[i]] >= 0:
-                matrix[row * columns + known.column_of[deal[i]]] += 1
+        for i in range(memory.row_begins[row], memory.row_begins[row + 1]):
+            if memory.column_of[deal[i]] >= 0:
+                matrix[row * columns + memory.column_of[deal[i]]] += 1
     accepted = 0
     for t in range(thin * len(out[2])):
-        number = _neighbours(known, matrix)
+        number = _neighbours(memory, matrix)
         if number < 0:
             return HIDDEN
-        low, high = known.begins[number], known.begins[number + 1] - 1
-        omega = known.shares[high]
-        proposed[:] = known.neighbours[first_above(known.shares, unit(random) * omega, low, high + 1)]
-        other = _neighbours(known, proposed)
+        low, high = memory.begins[number], memory.begins[number + 1] - 1
+        omega = memory.shares[high]
+        proposed[:] = memory.neighbours[first_above(memory.shares, unit(random) * omega, low, high + 1)]
+        other = _neighbours(memory, proposed)
         if other < 0:
             return HIDDEN
-        new_omega = known.shares[known.begins[other + 1] - 1]
-        _propose(known, random, proposed, cards, filled, new_deal)
+        new_omega = memory.shares[memory.begins[other + 1] - 1]
+        _propose(memory, random, proposed, cards, filled, new_deal)
         for seat in range(len(layout.dealt)):
             if layout.free_passes[seat] == 1:
                 draw_pattern(layout, random, new_pattern, seat)
@@ -285,7 +292,7 @@ def _ring_swap_chain(game, policy, layout, known, viewer, observed, random, deal
 
 @jitable
 def _accepts(random, old, new):
-    """Whether to go from a state to one that is new / old times as likely: the rule of Metropolis and Hastings."""
+    """Whether to move to a state that is new / old times as likely: the Metropolis-Hastings rule."""
     return new > 0.0 and unit(random) * old < new
 
 
@@ -299,7 +306,10 @@ def _write(out, i, deal, pattern, weight):
 
 @jitable
 def _draw_ring(random, rows, order):
-    """Draw distinct positions into the front of `order`: how many. Two, or half as likely one more, up to one a row."""
+    """Draw the positions of a ring into the front of `order`; returns how many.
+
+    There are 2, then each further one with probability 1/2, up to the number of rows.
+    """
     ring = min(2, len(order))
     while ring < min(rows, len(order)) and below(random, 2) == 0:
         ring += 1
@@ -311,9 +321,10 @@ def _draw_ring(random, rows, order):
 
 @jitable
 def _turn(owners, row_of, undealt, order, ring, deal, new_deal):
-    """Move the card of each position of the ring to the next; False if a row may not own one, or nothing changes.
+    """Move the card of each position of the ring to the next one.
 
-    The order of the cards in the row `undealt` is nothing.
+    Returns False if a row may not own its new card, or if nothing changes: the order of cards in the row `undealt` does
+    not count.
     """
     possible, changed = True, False
     for i in range(ring):
@@ -325,15 +336,15 @@ def _turn(owners, row_of, undealt, order, ring, deal, new_deal):
 
 
 @kernel
-def _swap_chain(game, policy, layout, known, viewer, observed, random, deal, pattern, weight, thin, out):
-    """The same by drawn rings of cards."""
-    rows = len(known.row_begins) - 1
+def _swap_chain(game, policy, layout, memory, viewer, observed, random, deal, pattern, weight, thin, out):
+    """As `_ring_swap_chain`, by drawn rings."""
+    rows = len(memory.row_begins) - 1
     room = new_worlds(game, 2)
     actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
     history = np.empty(len(layout.actions), np.int64)
     row_of = np.empty(len(deal), np.int64)
     for row in range(rows):
-        row_of[known.row_begins[row] : known.row_begins[row + 1]] = row
+        row_of[memory.row_begins[row] : memory.row_begins[row + 1]] = row
     givers = np.nonzero(layout.free_passes)[0]
     new_deal, new_pattern, order = deal.copy(), pattern.copy(), np.arange(len(deal))
     accepted = 0
@@ -343,7 +354,7 @@ def _swap_chain(game, policy, layout, known, viewer, observed, random, deal, pat
             draw_pattern(layout, random, new_pattern, givers[below(random, len(givers))])
         else:
             ring = _draw_ring(random, rows, order)
-            possible = _turn(known.owners, row_of, rows - 1, order, ring, deal, new_deal)
+            possible = _turn(memory.owners, row_of, rows - 1, order, ring, deal, new_deal)
         if possible:
             write_history(layout, new_deal, new_pattern, history)
             new_weight = reach(game, policy, history, viewer, observed, room, actions, odds)

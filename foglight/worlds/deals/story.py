@@ -1,22 +1,23 @@
-"""What observations of a trick-taking game tell: who was dealt how many cards and when, what was played, bid, passed.
+"""What the observations of a trick-taking game tell: when each card was dealt, played or passed, and to whom.
 
-Observations are read by playing along: before play, every action that would show the viewer the next observation, or
-nothing, is a way the story may go; hidden cards are stood for by any. From the first card played on, only cards are
-seen. Where hidden cards went, aside or to another seat, is seen from where the cards are that stand for them.
+Observations are read by playing along. Before play, every action that shows the viewer the next observation, or
+nothing, is a way the story may continue. Any card can stand in for a hidden one. From the first card played on, only
+cards are observed. Where hidden cards went, aside or to another seat, is read from where their stand-ins went.
 
-This supposes what a game promises by `hides_only_cards`. What of it can be seen is checked on the way, and `Unfit` says
-why the machinery of deals is not the right one: a hand that grows unseen, a choice of some cards of a hand only, cards
-shown that nobody can foresee.
+All this assumes the promise `hides_only_cards`. What can be checked is checked on the way, and `Unfit` is raised where
+a game cannot be filtered by deals: a hand grows unseen, only some cards of a hand may be chosen, or observations show
+something unforeseen of a card.
 
-Who may own which card follows from the rules themselves. If a seat plays c, it holds no x such that `playable` would
-not allow c from the hand {c, x}. A game promises by `playable_by_pairs` that these pairs say everything, voids and
-more: a heart played to the first trick of Hearts denies every other card but hearts and the queen of spades. Without
-that promise pairs say nothing for certain: a larger hand may forbid c, or allow it again.
+The possible owners of a card follow from the rules. If a seat plays c, it does not hold any x such that `playable`
+forbids c from the hand {c, x}. By the promise `playable_by_pairs` these pairs tell everything: voids and more. For
+example, a heart played to the first trick of Hearts denies every card but hearts and the queen of spades. Without that
+promise pairs prove nothing, since a larger hand may forbid c, or allow it again.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
+from typing import NamedTuple
 
 import numpy as np
 from numpy import uint64
@@ -61,47 +62,62 @@ from foglight.rules import (
 )
 from foglight.worlds.deals.count import HIDDEN
 
-ASIDE = -1  # where a card is that has been laid aside: in nobody's hand
-_PLAIN = (1 << codes.EXTRA) - 1  # the bits of a code that mean the same in all games
-_MOST_STORIES = 4096  # ways in which hidden bids may have gone
+ASIDE = -1  # the place of a card that was laid aside: in no hand
+_PLAIN = (1 << codes.EXTRA) - 1  # the bits of an observation that mean the same in all games
+_MOST_STORIES = 4096  # most courses that hidden bids may have taken
 
 
 class Unfit(BadInput):
-    """Histories of this game cannot be had from deals; the line says why."""
+    """The game's histories cannot be found from deals; the message says why."""
+
+
+class Dealt(NamedTuple):
+    """A card dealt."""
+
+    time: int  # index of the action
+    seat: int  # or num_players, if it goes to nobody
+    card: int  # or HIDDEN
+
+
+class Passed(NamedTuple):
+    """A card passed on or laid aside."""
+
+    time: int  # index of the action
+    seat: int  # the giver
+    card: int  # or HIDDEN
+    offset: int  # the action is card + offset
 
 
 @dataclass
 class Story:
-    """What the observations tell of one possible course of what is not a hidden card."""
+    """What the observations tell about one possible course of the actions that are not hidden cards."""
 
     actions: list[int] = field(default_factory=list)
-    dealt: list[tuple[int, int, int]] = field(default_factory=list)  # time, seat or num_players, card or HIDDEN
-    passed: list[tuple[int, int, int, int]] = field(
-        default_factory=list
-    )  # time, seat, card or HIDDEN, its action less it
-    dealt_as: list[int] = field(default_factory=list)  # the cards that stand for those dealt
-    passed_as: list[int] = field(default_factory=list)  # and for those passed on or laid aside
-    went: list[int] = field(default_factory=list)  # where each card passed is at the end: a seat, or ASIDE
-    own: int = 0  # the cards dealt to the viewer, a set, once it has looked
-    received: list[int] = field(default_factory=list)  # what the viewer got
+    dealt: list[Dealt] = field(default_factory=list)
+    passed: list[Passed] = field(default_factory=list)
+    dealt_as: list[int] = field(default_factory=list)  # the stand-ins of the cards dealt
+    passed_as: list[int] = field(default_factory=list)  # the stand-ins of the cards passed on or laid aside
+    went: list[int] = field(default_factory=list)  # the last place of each card passed: a seat, or ASIDE
+    own: int = 0  # the set of cards dealt to the viewer, once it has seen its hand
+    received: list[int] = field(default_factory=list)  # the cards passed to the viewer
     plays: list[tuple[int, int]] = field(default_factory=list)  # seat, card
     open_cards: int = 0  # cards that lie face up, a set
-    denied: dict[int, int] = field(default_factory=dict)  # by seat, the set of cards that its play excludes
-    pinned: dict[tuple[int, int], int] = field(default_factory=dict)  # seat and number of the pass: the card
-    chance: float = 1.0  # the probability of the outcomes of chance, the same for every deal
-    opening: bool = False  # whether play has begun, but nobody has led
+    denied: dict[int, int] = field(default_factory=dict)  # by seat, the set of cards excluded by its play
+    pinned: dict[tuple[int, int], int] = field(default_factory=dict)  # by giver and number of the pass, the card
+    chance: float = 1.0  # probability of the chance outcomes, the same for every deal
+    opening: bool = False  # whether play has begun, but no card has been led
 
     def then(self, action: int, odds: float = 1.0) -> "Story":
-        """The story with one action more; lists that are not replaced are shared."""
+        """The story with one more action; lists that are not replaced are shared."""
         return replace(self, actions=[*self.actions, action], chance=self.chance * odds)
 
 
 def read(game: Game, observations: Sequence[int], viewer: int, guess: int | None = None) -> list[Story]:
-    """The stories that lead to these observations: several where time passes unnoticed, none if there is none.
+    """The stories that lead to these observations: several where actions go unnoticed, none if no history is possible.
 
-    With a `guess`, a seed, random cards stand for hidden ones, and choices that others see something of, or that are
-    limited by the hand, are let pass. Then deals that agree with a story may break the rules, and there may be
-    histories without a story, which another guess may find.
+    With a `guess`, a seed, random cards stand in for hidden ones, and choices pass unchecked that others see something
+    of or that the hand limits. Deals that agree with a story may then break the rules, and some histories may have no
+    story; another guess may find them.
     """
     random = None if guess is None else Random(guess)
     world = new_worlds(game, 1)[0]
@@ -126,7 +142,7 @@ def read(game: Game, observations: Sequence[int], viewer: int, guess: int | None
         else:
             front += _next_stories(game, world, observations, at, viewer, story, mine, turned, random)
         if len(stories) + len(front) > _MOST_STORIES:
-            raise Unfit(f"hidden actions may have gone in more than {_MOST_STORIES} ways")
+            raise Unfit(f"hidden actions may have taken more than {_MOST_STORIES} courses")
     return stories
 
 
@@ -141,14 +157,14 @@ def _next_stories(
     turned: int,
     random: Random | None,
 ) -> Iterator[tuple[np.ndarray, int, Story]]:
-    """What may happen next before play: the world after it, how many observations it explains, the story."""
+    """Each possible next action before play: the world after it, the number of observations explained, the story."""
     expected = int(observations[at]) if at < len(observations) else NOTHING
     phase, now = get(world, PHASE), len(story.actions)
     actions, seen = np.empty(max_legal(game), np.int64), np.empty(max_legal(game), np.int64)
     afters = new_worlds(game, max_legal(game))
     n = _look_ahead(game, world, viewer, actions, seen, afters)
     dealing, offset = phase <= DEAL, int(first_bid(game)) if phase == BID else 0
-    seat, got = get(world, MOVER), 0  # got: how many cards the viewer is passed
+    seat, got = get(world, MOVER), 0  # got: the number of cards passed to the viewer
     laid = False
     if dealing:
         seat = _dealt_to(game, world, afters[0])
@@ -165,10 +181,10 @@ def _next_stories(
         if laid:
             _check_choice(game, world, story, seat)
             if hidden and random is None and distinct > 1:
-                raise Unfit("something of a card laid aside or passed is shown to others")
+                raise Unfit("others observe something of a card that is laid aside or passed")
             if hidden and random is None and n < bits.count(hand(game, world, seat)):
                 raise Unfit("only some cards of a hidden hand may be laid aside or passed")
-    # a card that stands for a hidden one: the viewer's own come from its hand, others from the rest while that lasts
+    # stand-ins: the viewer's own hidden cards are taken from its hand, others from the rest while it lasts
     wanted = 0
     if hidden:
         wanted = sum(1 << int(action) - offset for action in actions[:n])
@@ -184,59 +200,59 @@ def _next_stories(
                 to = seat if seat != NONE else num_players(game)
                 if any(giver == to for _, giver, _, _ in story.passed):
                     raise Unfit("cards are dealt to a seat that has passed some on")
-                then.dealt, then.dealt_as = [*story.dealt, (now, to, card)], [*story.dealt_as, action]
+                then.dealt, then.dealt_as = [*story.dealt, Dealt(now, to, card)], [*story.dealt_as, action]
                 if codes.is_hand(code):
                     then.own = codes.hand_of(code)
             elif phase == DEAL:
                 then.open_cards = story.open_cards | 1 << action
             elif laid:
-                then.passed = [*story.passed, (now, seat, card, offset)]
+                then.passed = [*story.passed, Passed(now, seat, card, offset)]
                 then.passed_as = [*story.passed_as, action - offset]
                 then.received = story.received + [expected >> codes.EXTRA + 6 * k & 63 for k in range(got)]
             yield after, at + (code != NOTHING), then
             if hidden:
-                return  # which card it is makes no difference to what is seen
+                return  # which card stands in makes no difference to the observations
 
 
 def _dealt_to(game: Game, world: np.ndarray, after: np.ndarray) -> int:
-    """Whose hand chance changes, or NONE."""
+    """The seat whose hand a deal changes, or NONE."""
     changed = np.flatnonzero(after[hand_words(game)] != world[hand_words(game)])
     return int(changed[0]) if len(changed) else NONE
 
 
 def _is_hidden(code: int, n: int, distinct: int) -> bool:
-    """Whether the viewer does not see which card is dealt, or only later, with its hand."""
+    """Whether the viewer does not observe which card is dealt, or only later, with its whole hand."""
     if codes.is_hand(code):
         return True
     shown = codes.kind_of(code) in (codes.DEALT_TO_ME, codes.TURNED)
     if shown and distinct == n:
         return False
     if shown or distinct > 1:
-        raise Unfit("something of a card dealt is shown by a code that is neither HAND nor DEALT_TO_ME nor TURNED")
+        raise Unfit("a card dealt is shown by an observation that is neither HAND nor DEALT_TO_ME nor TURNED")
     return True
 
 
 def _lays(game: Game, world: np.ndarray, afters: np.ndarray, cards: list[int], seat: int) -> bool:
-    """Whether what the mover chooses is a card that leaves its hand."""
-    held, words = int(hand(game, world, seat)), hand_words(game)
+    """Whether the mover chooses a card that leaves its hand."""
+    cards_before, words = int(hand(game, world, seat)), hand_words(game)
     if not (afters[:, words] != world[words]).any():
         return False
-    gone = [held & ~int(hand(game, after, seat)) for after in afters]
+    gone = [cards_before & ~int(hand(game, after, seat)) for after in afters]
     if not all(0 <= card < 64 and out >> card & 1 for card, out in zip(cards, gone, strict=True)):
-        raise Unfit("a choice before play changes hands in a way that is no pass and no discard")
+        raise Unfit("a choice before play changes hands, but is neither a pass nor a discard")
     return True
 
 
 def _check_choice(game: Game, world: np.ndarray, story: Story, seat: int) -> None:
-    """Refuse a choice from cards other than those that the seat was dealt."""
-    given = [card for card, (_, giver, _, _) in zip(story.passed_as, story.passed, strict=True) if giver == seat]
+    """Refuse a choice from cards other than those dealt to the seat."""
+    given_cards = [card for card, (_, giver, _, _) in zip(story.passed_as, story.passed, strict=True) if giver == seat]
     dealt = [card for card, (_, to, _) in zip(story.dealt_as, story.dealt, strict=True) if to == seat]
-    if int(hand(game, world, seat)) != sum(1 << card for card in dealt if card not in given):
+    if int(hand(game, world, seat)) != sum(1 << card for card in dealt if card not in given_cards):
         raise Unfit("a seat passes on cards that were passed to it")
 
 
 def _where_they_went(game: Game, world: np.ndarray, story: Story) -> list[int]:
-    """Where each card passed is now; and each hand must be what was dealt and passed."""
+    """The place of each card passed; refuses hands that do not consist of the cards dealt and passed."""
     seats = range(num_players(game))
     hands = [int(hand(game, world, seat)) for seat in seats]
     went = [next((seat for seat in seats if hands[seat] >> card & 1), ASIDE) for card in story.passed_as]
@@ -246,21 +262,21 @@ def _where_they_went(game: Game, world: np.ndarray, story: Story) -> list[int]:
     for card, to in zip(story.passed_as, went, strict=True):
         expected[to] |= 1 << card
     if hands != expected[:-1]:
-        raise Unfit("hands are not what was dealt and passed")
+        raise Unfit("hands do not consist of the cards dealt and passed")
     return went
 
 
-def _read_play(game: Game, world: np.ndarray, observed: list[int], story: Story) -> Story | None:
-    """The story with what was played, or None if that is impossible."""
-    if any(codes.kind_of(code) != codes.PLAYS for code in observed):
+def _read_play(game: Game, world: np.ndarray, observations: list[int], story: Story) -> Story | None:
+    """The story extended by the cards played; None if they are impossible."""
+    if any(codes.kind_of(code) != codes.PLAYS for code in observations):
         return None
-    plays = [(codes.seat_of(code), codes.number_of(code)) for code in observed]
+    plays = [(codes.seat_of(code), codes.number_of(code)) for code in observations]
     seats, cards = range(num_players(game)), [card for _, card in plays]
     fits = all(seat in seats for seat, _ in plays) and len(set(cards)) == len(cards)
     whole = int(pack(game, world)) & ~story.open_cards
     if not fits or any(not whole >> card & 1 for card in cards):
         return None
-    hands = np.zeros(len(seats), np.uint64)  # each seat's plays, filled up to its size: enough to follow the play
+    hands = np.zeros(len(seats), np.uint64)  # the cards each seat plays, filled up to its hand size: enough to replay
     for seat in seats:
         own = [card for player, card in plays if player == seat]
         size = bits.count(hand(game, world, seat))
@@ -273,19 +289,19 @@ def _read_play(game: Game, world: np.ndarray, observed: list[int], story: Story)
     if plays and opening != NONE and cards[0] != opening:
         return None
     if plays and (opening != NONE or not hides_only_cards(game)):
-        put(after, MOVER, plays[0][0])  # the deal decides who leads, or may do so
+        put(after, MOVER, plays[0][0])  # the deal determines who leads, or may do so
     if not _follow_play(game, after, hands, np.array(plays, np.int64).reshape(-1, 2), denied):
         return None
-    told = replace(story, actions=[*story.actions, *cards], plays=plays)
-    told.denied = {seat: int(denied[seat]) for seat in seats}
-    extra = observed[-1] >> codes.EXTRA if observed else 0
-    if get(after, PHASE) == tricks.OVER and extra and ASIDE not in told.went:
-        told.pinned = _laid_open(told, extra)
-    return told
+    extended = replace(story, actions=[*story.actions, *cards], plays=plays)
+    extended.denied = {seat: int(denied[seat]) for seat in seats}
+    extra = observations[-1] >> codes.EXTRA if observations else 0
+    if get(after, PHASE) == tricks.OVER and extra and ASIDE not in extended.went:
+        extended.pinned = _laid_open(extended, extra)
+    return extended
 
 
 def _laid_open(story: Story, extra: int) -> dict[tuple[int, int], int]:
-    """The passes that are shown when the game is over: 4 bits each, the place among the cards the receiver played."""
+    """The passes shown when the game is over: 4 bits each, the index among the cards that the receiver played."""
     pinned: dict[tuple[int, int], int] = {}
     for (_, seat, _, _), receiver in zip(reversed(story.passed), reversed(story.went), strict=True):
         number = sum(1 for s, _ in pinned if s == seat)
@@ -298,7 +314,7 @@ def _laid_open(story: Story, extra: int) -> dict[tuple[int, int], int]:
 
 @kernel
 def _look_ahead(game, world, viewer, actions, seen, afters):
-    """What may happen, what the viewer would observe, and the world after it; how many."""
+    """Write each possible action, the viewer's observation and the world after it; returns how many."""
     odds = np.empty(max_legal(game))
     n = chance(game, world, actions, odds) if player(game, world) == CHANCE else legal(game, world, actions)
     for i in range(n):
@@ -310,20 +326,20 @@ def _look_ahead(game, world, viewer, actions, seen, afters):
 
 @kernel
 def _follow_play(game, world, hands, plays, denied):
-    """Play what was played, and note the cards that each seat cannot have held; False if it was another's turn."""
+    """Replay the cards played, and note which cards each seat cannot have held; False if it was not a seat's turn."""
     for seat in range(len(hands)):
         set_hand(game, world, seat, hands[seat])
     for t in range(len(plays)):
         seat, card = plays[t, 0], plays[t, 1]
         if get(world, PHASE) != PLAY or get(world, MOVER) != seat:
             return False
-        held, others = hand(game, world, seat), pack(game, world) & ~played(game, world, seat) & ~bits.bit(card)
+        cards_before, others = hand(game, world, seat), pack(game, world) & ~played(game, world, seat) & ~bits.bit(card)
         while others != uint64(0):
             other = bits.lowest(others)
             others = bits.without_lowest(others)
             set_hand(game, world, seat, bits.bit(card) | bits.bit(other))
             if not bits.has(playable(game, world), card):
                 denied[seat] |= bits.bit(other)
-        set_hand(game, world, seat, held)
+        set_hand(game, world, seat, cards_before)
         step(game, world, card)
     return True
