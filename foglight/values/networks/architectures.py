@@ -184,9 +184,7 @@ def check_kind(kind: str, mass: bool = True) -> None:
         raise BadInput(f"unknown network '{kind}'; there are {', '.join(KINDS)}")
     if kind == "histories" and not mass:
         others = ", ".join(other for other in KINDS if other != kind)
-        raise BadInput(
-            f"the network 'histories' needs the mass; without mass there are {others}"
-        )
+        raise BadInput(f"the network 'histories' adds up masses and needs them; without mass there are {others}")
 
 
 def check_device(device: str) -> None:
