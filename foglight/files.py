@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, so that a reader never meets half of one."""
+"""Writing files whole or not at all, so that a reader never sees half of one."""
 
 import os
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from foglight.names import BadInput
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A name beside `path` to write to; it takes the place of `path` when all went well, and vanishes otherwise."""
+    """A temporary path beside `path` to write to; it replaces `path` if the block succeeds, else it is deleted."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield part
@@ -23,6 +23,6 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file in one go."""
+    """Write a file, whole or not at all."""
     with replacing(path) as part:
         part.write_bytes(content)

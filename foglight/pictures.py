@@ -1,6 +1,6 @@
-"""Pictures: how a figure begins, what its panels share, how it is saved.
+"""Pictures: figures with panels, heat maps, maps of a belief, and saving.
 
-Needs matplotlib, the extra `foglight[plots]`, and imports it only where something is drawn.
+Needs matplotlib, the extra `foglight[plots]`, which is imported only when something is drawn.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,11 +11,11 @@ import numpy as np
 
 from foglight.names import BadInput
 
-_EMPTY, _PLAYED = ".", "played"  # contents of a place that no map shows
+_EMPTY, _PLAYED = ".", "played"  # contents of a place that get no map of their own
 
 
 def panels(number: int, width: float, height: float, columns: int = 0, **options: Any) -> tuple[Any, list[Any]]:
-    """A figure, its size in inches, and its panels, row by row, each with a light grid; by default in one row."""
+    """A figure of this size in inches, and its panels, row by row, each with a light grid; 0 columns: one row."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -31,7 +31,7 @@ def panels(number: int, width: float, height: float, columns: int = 0, **options
 
 
 def heat_map(axes: Any, shares: Any, texts: Mapping[tuple[int, int], str], colours: str = "inferno") -> None:
-    """Shares from 0 to 1 as colours, with texts by row and column that stand out from them."""
+    """Draw shares from 0 to 1 as colours, with texts by row and column in a contrasting colour."""
     image = axes.imshow(shares, vmin=0, vmax=1, cmap=colours, aspect="auto")
     axes.grid(False)
     for (row, column), text in texts.items():
@@ -43,7 +43,10 @@ def heat_map(axes: Any, shares: Any, texts: Mapping[tuple[int, int], str], colou
 def draw_places(
     places: Sequence[str], columns: int, odds: Sequence[Mapping[str, float]], path: Path, title: str = ""
 ) -> None:
-    """What is where: a map for each thing that may be somewhere, or a table if places are no board (0 columns)."""
+    """Draw the probabilities of things at places: one map per thing, or with 0 `columns`, without a board, a table.
+
+    `odds` has, for each place, the probability of each thing there.
+    """
     things = sorted({what for place in odds for what in place if what not in (_EMPTY, _PLAYED)})
     if not things:
         raise BadInput("there is nothing anywhere yet, so there is nothing to draw")
@@ -64,7 +67,7 @@ def draw_places(
 
 
 def check_picture(path: Path) -> None:
-    """Refuse a picture that could not be written, before hours are spent on what it shows."""
+    """Refuse a file name that cannot be written, before hours are spent on the picture's data."""
     kinds = panels(1, 1, 1)[0].canvas.get_supported_filetypes()
     if path.suffix[1:].lower() not in kinds:
         raise BadInput(f"cannot draw {path}; its name must end in one of .{', .'.join(sorted(kinds))}")
@@ -73,7 +76,7 @@ def check_picture(path: Path) -> None:
 
 
 def save(figure: Any, path: Path) -> None:
-    """Write a picture; its kind follows from the file's name."""
+    """Write a picture; its format follows from the ending of the file's name."""
     try:
         figure.savefig(path, dpi=150)
     except (OSError, ValueError) as error:

@@ -52,7 +52,7 @@ def test_seats_that_see_the_same_are_told_apart():
 def test_bad_options_get_advice():
     with pytest.raises(ValueError, match="rate must be above"):
         q_learning("kuhn_poker", rate=0)
-    with pytest.raises(ValueError, match="more than 5 information states were met; give more room"):
+    with pytest.raises(ValueError, match="more than 5 information states; give more room"):
         q_learning("kuhn_poker", room=5)
     with pytest.raises(ValueError, match="episodes must be at least 1"):
         q_learning("kuhn_poker", episodes=0)

@@ -101,8 +101,8 @@ def test_wrong_values_are_noticed(case):
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["{}/none.npz"], "is no file that foglight bench values --export has written"),
-        (["{}/text.npz"], "is no file that foglight bench values --export has written"),
+        (["{}/none.npz"], "is not a file that foglight bench values --export has written"),
+        (["{}/text.npz"], "is not a file that foglight bench values --export has written"),
         (["{}/text.npz", "--beliefs", "0"], "--beliefs must be at least 1"),
         (["{}/text.npz", "--device", "abacus"], "abacus"),
     ],

@@ -1,1 +1,1 @@
-"""Measurements as ratios against a peer, both taken in one run; one file per `foglight bench` command."""
+"""Benchmarks: rates and times beside those of a peer, measured in the same run."""

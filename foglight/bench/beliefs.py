@@ -1,6 +1,6 @@
-"""`foglight bench beliefs`: what beliefs cost and whether they may be true, in one run, on one core.
+"""`foglight bench beliefs`: the cost of beliefs, and whether their worlds are legal, in one run on one core.
 
-Every task gives rows of one table; a section is a list of tasks.
+A section is a list of tasks. Every task gives rows of one table.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ SPEED = "figures, peers and bars"
 TRACKERS = "trackers: children tried a second, time for an observation, sizes of sets"
 LEGALITY = "worlds judged by the rules"
 
-Task = tuple[str, Callable[[], Sequence[Row]]]  # the title of the table, and what gives rows of it
+Task = tuple[str, Callable[[], Sequence[Row]]]  # the title of a table, and a function that gives rows of it
 
 
 def tasks(
@@ -26,18 +26,18 @@ def tasks(
     samples_: int = 10_000,
     seed: int = 0,
 ) -> list[Task]:
-    """All there is to do in a section, or in all of them."""
+    """The tasks of a section, or of all sections."""
     if section not in (*SECTIONS, ALL):
         raise BadInput(unknown("section", section, (*SECTIONS, ALL)))
     check_seconds(seconds)
-    for name, given in (("positions", positions), ("games", games), ("samples", samples_)):
-        if given < 1:
-            raise BadInput(f"{name} must be at least 1, not {given}")
-    found: dict[str, list[Task]] = {
+    for name, number in (("positions", positions), ("games", games), ("samples", samples_)):
+        if number < 1:
+            raise BadInput(f"{name} must be at least 1, not {number}")
+    by_section: dict[str, list[Task]] = {
         "deals": [(SPEED, task) for task in deals.tasks(seconds)],
         "samples": [(SPEED, task) for task in samples.tasks(positions, seed)],
         "trackers": [(TRACKERS, task) for task in trackers.tasks(games, seed=seed)],
         "boards": [(SPEED, task) for task in boards.tasks(seconds)],
         "legality": [(LEGALITY, task) for task in legality.tasks(samples_, positions, games, seed)],
     }
-    return [task for name in SECTIONS if section in (name, ALL) for task in found[name]]
+    return [task for name in SECTIONS if section in (name, ALL) for task in by_section[name]]

@@ -1,7 +1,7 @@
-"""Sets of possible boards in Reconnaissance Blind Chess: boards made a second, against python-chess in the same run.
+"""Sets of possible boards in Reconnaissance Blind Chess: boards per second, beside python-chess in the same run.
 
-Both sides make, of the same boards, all that may follow an unseen move or pass that takes nothing, and merge equal
-ones. The boards are what one side may believe at some moment of a random game.
+Both sides start from the same boards, make all boards that can follow an unseen move or pass that captures nothing, and
+merge equal ones. The boards are a player's belief at some moment of a random game.
 """
 
 import importlib
@@ -23,13 +23,13 @@ from foglight.chess.board import TURN, WHITE
 from foglight.rules import TERMINAL
 from foglight.state import new_state
 
-_FEW, _MANY = 500, 1_000_000
-_ALL = 12  # times as many boards as there were: enough room for all that follow
-_BAR, _SECONDS, _MEGABYTES = 20, 10, 2048
+_FEW, _MANY = 500, 1_000_000  # boards to start from
+_ALL = 12  # a cap of this many times the boards has room for all that follow
+_BAR, _SECONDS, _MEGABYTES = 20, 10, 2048  # the bars: least ratio to python-chess, most seconds, most megabytes
 
 
 def tasks(seconds: float = 0.5, many: int = _MANY) -> list[Callable[[], list[Figure]]]:
-    """What there is to measure."""
+    """The tasks."""
     return [partial(_against_python_chess, seconds), partial(_many, many)]
 
 
@@ -48,7 +48,7 @@ def _against_python_chess(seconds: float) -> list[Figure]:
 
 
 def _at_least(make: Callable[[], int]) -> Callable[[int], None]:
-    """Make boards, which says how many it made, until there are n."""
+    """Repeat `make`, which returns how many boards it made, until there are at least n."""
 
     def repeat(n: int) -> None:
         while n > 0:
@@ -74,7 +74,7 @@ def _many(many: int) -> list[Figure]:
 
 
 def _followed(boards: np.ndarray, cap: int) -> Boards:
-    """What white believes after black has moved."""
+    """White's belief after black has moved unseen, given white's belief before."""
     belief = Boards(WHITE, cap=cap)
     belief.boards, belief.weights = boards, np.full(len(boards), 1 / len(boards))
     belief.opponent_moved()
@@ -82,7 +82,7 @@ def _followed(boards: np.ndarray, cap: int) -> Boards:
 
 
 def _believed(n: int) -> Boards:
-    """The first set of n boards, black to move, that white believes in some random game; thinned to n."""
+    """White's first belief of at least n boards in a random game, with black to move; thinned to n."""
     for seed in range(100):
         rng, state, belief = random.Random(seed), new_state("rbc"), Boards(WHITE, cap=n)
         while state.player != TERMINAL and belief.size < n:
@@ -96,8 +96,8 @@ def _believed(n: int) -> Boards:
 
 
 def _python_chess(chess: Any, boards: list[Any]) -> tuple[int, int]:
-    """How many boards follow, and how many were made to find them."""
-    found, made = set(), 0
+    """The number of different boards that follow, and the number made to find them."""
+    different, made = set(), 0
     for board in boards:
         for move in [*board.generate_pseudo_legal_moves(), chess.Move.null()]:
             if not board.is_capture(move):
@@ -105,7 +105,7 @@ def _python_chess(chess: Any, boards: list[Any]) -> tuple[int, int]:
                 after.push(move)
                 made += 1
                 passed = after.ep_square if after.has_pseudo_legal_en_passant() else None
-                found.add(
+                different.add(
                     (
                         after.occupied_co[chess.WHITE],
                         after.pawns,
@@ -118,4 +118,4 @@ def _python_chess(chess: Any, boards: list[Any]) -> tuple[int, int]:
                         passed,
                     )
                 )
-    return len(found), made
+    return len(different), made

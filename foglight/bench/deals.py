@@ -1,9 +1,9 @@
-"""Beliefs of trick-taking games: exact deals a second, the two chains, listing a public state, and memory.
+"""Beliefs of trick-taking games: exact deals per second, two Markov chains, enumeration of a public state, memory.
 
-A chain's effective samples are its transitions divided by the longest autocorrelation time among the log-probability of
-the history and three random functions of the deal, on a trace of at least 50 times that length. The peer of RingSwap is
-the same chain run by the interpreter, with the neighbours of matrices remembered beforehand; that of drawn rings is
-RingSwap.
+A chain's number of effective samples is its number of transitions, divided by the longest autocorrelation time among
+the log-probability of the history and three random functions of the deal. The trace has at least 50 times that length.
+The peer of RingSwap is the same chain run by the interpreter, with the neighbours of matrices cached beforehand. The
+peer of drawn rings is RingSwap.
 """
 
 import random
@@ -25,18 +25,18 @@ from foglight.worlds.deals.diagnostics import autocorrelation_time
 from foglight.worlds.deals.filter import DealFilter
 from foglight.worlds.deals.ring_swap import _ring_swap_chain
 
-PUBLISHED = {  # the sizes of [Solinas2023, Table 1]: the game, and how many cards have been played
+PUBLISHED = {  # histories of a public state [Solinas2023, Table 1]: the game, and how many cards have been played
     192: ("oh_hell(players=3,suits=2,ranks=4,tricks=2)", 3),
     12_960: ("oh_hell(players=3,suits=3,ranks=4,tricks=3)", 6),
     544_320: ("oh_hell(players=3,suits=3,ranks=4,tricks=3)", 3),
 }
 LARGEST = max(PUBLISHED)
-_TRACE, _ENOUGH = 1 << 11, 50  # states of a trace, and how many of them must be independent
+_TRACE, _ENOUGH = 1 << 11, 50  # states per trace, and the least number of autocorrelation times it must last
 CASES = [(LARGE, 4), (LARGE, 20), ("spades", 20), ("hearts", 20)]  # game, cards played
 
 
 def tasks(seconds: float = 0.5) -> list[Callable[[], list[Figure]]]:
-    """What there is to measure, one after the other."""
+    """The tasks, in order."""
     compared = [partial(_chains, f"{LARGEST:,} histories", partial(published, LARGEST), seconds)]
     for name, plays in CASES:
         compared.append(partial(_chains, f"{name}, {plays} played", partial(public_state, name, plays), seconds))
@@ -46,7 +46,7 @@ def tasks(seconds: float = 0.5) -> list[Callable[[], list[Figure]]]:
 
 
 def public_state(name: str, plays: int, size: int | None = None) -> State:
-    """A random position after so many cards; of the published size, which shows no void, if that is asked for."""
+    """A random position after `plays` cards; with a `size`, one whose public state has this many histories."""
     rng = random.Random(1)
     while True:
         state = played(name, plays, rng)
@@ -55,6 +55,7 @@ def public_state(name: str, plays: int, size: int | None = None) -> State:
 
 
 def published(size: int) -> State:
+    """A position of the paper's public state with this many histories."""
     return public_state(*PUBLISHED[size], size)
 
 
@@ -64,8 +65,8 @@ def _filter(state: State, policy: Any = None) -> DealFilter:
 
 def _exact(seconds: float) -> list[Figure]:
     puzzle, stream = _filter(public_state(LARGE, 4))._puzzles[0], generator(1)
-    found = rate(lambda n: puzzle.deals.draw(n, stream), seconds)
-    return [Figure(f"exact uniform deals, {LARGE}, 4 played", found, "/s", at_least=300_000)]
+    deals = rate(lambda n: puzzle.deals.draw(n, stream), seconds)
+    return [Figure(f"exact uniform deals, {LARGE}, 4 played", deals, "/s", at_least=300_000)]
 
 
 def _transitions(seconds: float) -> list[Figure]:
@@ -82,27 +83,28 @@ def _interpreted(chain: Chain, n: int) -> None:
 
 
 def _chains(name: str, position: Callable[[], State], seconds: float) -> list[Figure]:
-    """Effective samples of drawn rings against RingSwap's, under two policies."""
-    found, state = [], position()
+    """Effective samples per second of drawn rings and of RingSwap, under two policies."""
+    figures, state = [], position()
     for policy in (Uniform(), Biased(0.7)):
         drawn, ring_swap = (_effective(_filter(state, policy).chain(swaps=swaps), seconds) for swaps in (True, False))
         what = f"effective samples by drawn rings, {name}, {type(policy).__name__.lower()} policy"
-        found.append(Figure(what, drawn, "/s", "RingSwap", ring_swap))
-    return found
+        figures.append(Figure(what, drawn, "/s", "RingSwap", ring_swap))
+    return figures
 
 
 def _effective(chain: Chain, seconds: float) -> float | None:
-    """Effective samples a second; None if it cannot be told: the chain stands still, or a trace holds too few.
+    """Effective samples per second; None if they cannot be measured.
 
-    None as well if RingSwap had to give up, because a matrix has too many neighbours to list.
+    That is so if the chain stands still, if no trace within the time is long enough, or if RingSwap gave up because a
+    matrix has too many neighbours to list.
     """
-    asked, transitions, thin, spent = chain.swaps, rate(chain.run, seconds), 1, 0.0
+    swaps, transitions, thin, spent = chain.swaps, rate(chain.run, seconds), 1, 0.0
     while spent < 8 * seconds:
         begin = time.perf_counter()
         trace = chain.statistics(*chain.run(_TRACE, thin))
         spent = time.perf_counter() - begin
         longest = max(autocorrelation_time(column) for column in trace.T)
-        if chain.swaps != asked:
+        if chain.swaps != swaps:
             return None
         if np.ptp(trace, axis=0).all() and _ENOUGH * longest <= _TRACE:
             return transitions / (thin * longest)
@@ -111,7 +113,7 @@ def _effective(chain: Chain, seconds: float) -> float | None:
 
 
 def _enumeration() -> list[Figure]:
-    """The second time counts, when kernels are loaded; the filter itself is made anew."""
+    """The time to enumerate a public state: the second run counts, with kernels loaded and a new filter."""
     state = published(LARGEST)
     for _ in range(2):
         begin = time.perf_counter()
@@ -121,7 +123,7 @@ def _enumeration() -> list[Figure]:
 
 
 def _memory(position: Callable[[], State]) -> list[Figure]:
-    """The most memory that a filter and its chain hold at a time, from nothing to 1000 transitions."""
+    """The peak memory of making a filter and running its chain for 1000 transitions."""
     state = position()
     histories = _filter(state).count()
     _filter(state, Uniform()).chain().run(1000)

@@ -1,4 +1,4 @@
-"""What benches share: rows of tables, figures beside a peer's and a bar, rates, random positions."""
+"""Common parts of the benches: rows of tables, figures with peers and bars, rates, random positions."""
 
 import importlib.util
 import random
@@ -15,9 +15,9 @@ from foglight.state import State, new_state
 
 LARGE = "oh_hell(players=4,tricks=12)"  # 52 cards, four of them undealt
 FEWEST, MOST = 5, 40  # cards played at a random position
-ROUNDS = 3  # of a race
+ROUNDS = 3  # per race
 
-Side = Callable[[int], Any]  # does its work so many times
+Side = Callable[[int], Any]  # does its work n times
 
 
 @dataclass(frozen=True)
@@ -29,22 +29,22 @@ class Row:
         return asdict(self)
 
     def texts(self) -> dict[str, str]:
-        """The row for people."""
+        """The row as text, by column title."""
         return {key: number(value) for key, value in self.summary().items()}
 
 
 @dataclass(frozen=True)
 class Figure(Row):
-    """One thing measured, who it is compared with, and what it ought to be."""
+    """One measurement, the peer's beside it, and the bars that it should meet."""
 
     what: str
-    foglight: float | None  # None if it cannot be told
+    foglight: float | None  # None if it could not be measured
     unit: str  # "/s", " s", " ms", " MB" or " %"
-    against: str = ""
-    peer: float | None = None
-    at_least: float | None = None
+    against: str = ""  # the peer's name
+    peer: float | None = None  # the peer's measurement
+    at_least: float | None = None  # bars, in units
     at_most: float | None = None
-    times: float | None = None  # the ratio ought to be at least this
+    times: float | None = None  # bar: the least ratio to the peer
 
     @property
     def ratio(self) -> float | None:
@@ -81,7 +81,7 @@ class Figure(Row):
 
 
 def number(value: Any) -> str:
-    """Three digits of a fraction, all digits of a large number; other things as they are."""
+    """A value as text: three digits of a fraction below 100, else all digits before the point; other things as is."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -94,7 +94,7 @@ def number(value: Any) -> str:
 
 
 def rate(side: Side, seconds: float) -> float:
-    """How many a second, the best of three: noise of the machine only ever slows. The first calls compile."""
+    """The rate of a side per second: the best of three, since noise only ever slows it. The first calls compile."""
     side(10)
     n, elapsed = 50, 0.0
     while elapsed < seconds / 4:
@@ -104,7 +104,7 @@ def rate(side: Side, seconds: float) -> float:
 
 
 def race(sides: list[Side], seconds: float) -> list[float]:
-    """How often a second each side does its work, the best of a few rounds in which they take turns."""
+    """The rates of the sides per second: the best of a few rounds in which they take turns."""
     counts = [_calibrated(side, seconds) for side in sides]
     best = [0.0] * len(sides)
     for _ in range(ROUNDS):
@@ -113,7 +113,7 @@ def race(sides: list[Side], seconds: float) -> list[float]:
 
 
 def _calibrated(side: Side, seconds: float) -> int:
-    """How many fill the time; finding out also compiles and warms the caches."""
+    """How many repetitions take this many seconds; finding out also compiles and warms the caches."""
     side(1)
     n, elapsed = 1, _seconds(side, 1)
     while elapsed < seconds / 8:
@@ -129,13 +129,13 @@ def _seconds(side: Side, n: int) -> float:
 
 
 def check_seconds(seconds: float) -> None:
-    """Refuse a time for each side and round that is too short or too long."""
+    """Refuse a time per side and round that is too short or too long."""
     if not 0.01 <= seconds <= 600:
         raise BadInput(f"seconds must be from 0.01 to 600, not {seconds}")
 
 
 def dealt(name: str) -> State:
-    """A game after its first deals, at random, always the same."""
+    """A game after its first chance moves, which are random but always the same."""
     state, rng = new_state(name), random.Random(0)
     while state.player == CHANCE:
         state.play(rng.choice(state.actions()))
@@ -143,7 +143,7 @@ def dealt(name: str) -> State:
 
 
 def played(name: str, plays: int, rng: random.Random) -> State:
-    """A random position after so many cards played."""
+    """A random position after `plays` cards have been played."""
     state = new_state(name)
     while plays > 0:
         plays -= bool(get(state.world, tricks.PHASE) == tricks.PLAY)
@@ -152,7 +152,7 @@ def played(name: str, plays: int, rng: random.Random) -> State:
 
 
 def load_peer(name: str) -> Any:
-    """A game of OpenSpiel."""
+    """A game of OpenSpiel, by its name there."""
     if importlib.util.find_spec("pyspiel") is None:
         raise BadInput("this bench compares with OpenSpiel; install it with: pip install 'foglight[openspiel]'")
     import pyspiel

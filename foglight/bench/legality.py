@@ -1,12 +1,13 @@
-"""Whether worlds that are handed out may be true, judged by the rules alone.
+"""Whether the worlds of filters and trackers are legal, judged by the rules alone.
 
-Card games: random positions, a random viewer. Every history drawn is replayed from the start: is each action legal, and
-does the viewer observe what it has observed? Worlds drawn without a history get one: their hands are dealt in any
-order. Either way the replay must end in the very world that was given, every viewer's key included.
+Card games: at random positions, for a random viewer, every history drawn is replayed from the start. Each action must
+be legal, and the viewer's observations must be those it really had. A world drawn without a history gets one in which
+its hands are dealt in ascending order of cards. Either way the replay must end in exactly the world that was drawn,
+every viewer's key included.
 
-Trackers: whole random games, every seat, after every transition. Every world held must have the key of the seat in the
-true world, which is the hash of all it has observed, and where the seat is to move in both, the same legal actions.
-While the tracker says that it is exact, the true world must be among those held.
+Trackers: in whole random games, for every seat, after every transition. Every world of the tracker must have the seat's
+key in the true world, which is the hash of all its observations. If the seat is to move in both worlds, its legal
+actions must be the same. As long as the tracker says that it is exact, the true world must be among its worlds.
 """
 
 import random
@@ -44,8 +45,9 @@ from foglight.worlds.regeneration import BeliefLost
 from foglight.worlds.tracker import Tracker
 
 CARD_GAMES = (LARGE, "hearts", "spades")
-HANDS_SEEN_AT_ONCE = (LARGE, "spades")  # where the order of dealing is in no world
-TRACKED = (  # game, worlds held at most, and the part of all games that is enough: some are long
+_JUDGED, _FORBIDDEN, _UNLIKE, _UNTRUE = range(4)  # places in a tally
+HANDS_SEEN_AT_ONCE = (LARGE, "spades")  # games whose worlds do not have the order of dealing
+TRACKED = (  # game, most worlds of a tracker, and the share of `games` to play, which is small for long games
     ("phantom_ttt", 100_000, 1.0),
     ("dark_hex(rows=4,cols=4)", 20_000, 1.0),
     ("dark_chess(size=4)", 20_000, 1.0),
@@ -56,20 +58,20 @@ TRACKED = (  # game, worlds held at most, and the part of all games that is enou
 
 @dataclass(frozen=True)
 class Legality(Row):
-    """How many worlds were judged, and what was wrong with them."""
+    """How many worlds were judged, and how many were wrong in which way."""
 
     game: str
     what: str
     positions: int
     worlds: int
-    forbidden: int  # the rules forbid an action; of a tracker, the seat's legal actions are others
-    unlike: int  # the viewer has observed something else
-    untrue: int  # the replay ends in another world; of a tracker, positions at which the true world is missing
-    lost: int = 0  # beliefs that a tracker has given up, with an error
+    forbidden: int  # an action is illegal; tracker: the seat's legal actions differ
+    unlike: int  # the viewer's observations differ
+    untrue: int  # the replay ends in another world; tracker: positions at which the true world is missing
+    lost: int = 0  # tracker: beliefs lost, with an error
 
 
 def tasks(samples: int = 10_000, positions: int = 50, games: int = 5, seed: int = 0) -> list[Callable[[], list[Row]]]:
-    """What there is to judge: that many samples of each card game in all, whole games of the others."""
+    """The tasks: `samples` in total of each card game, and whole games of the others."""
     return [
         *(partial(judge_histories, game, samples, positions, seed) for game in CARD_GAMES),
         *(partial(judge_worlds, game, samples, positions, seed) for game in HANDS_SEEN_AT_ONCE),
@@ -78,28 +80,28 @@ def tasks(samples: int = 10_000, positions: int = 50, games: int = 5, seed: int 
 
 
 def judge_histories(game: str, samples: int, positions: int, seed: int = 0) -> list[Row]:
-    """Histories drawn at random positions."""
+    """Judge histories drawn at random positions."""
     rng, each, tally = random.Random(seed), -(-samples // positions), np.zeros(4, np.int64)
     for _ in range(positions):
         state = random_position(game, rng)
-        found = _random_filter(state, rng)
-        _judge(found, *found.sample_arrays(each, seed=rng.randrange(2**30)), tally)
+        deals = _random_filter(state, rng)
+        _judge(deals, *deals.sample_arrays(each, seed=rng.randrange(2**30)), tally)
     return [Legality(game, "histories drawn", positions, *tally.tolist())]
 
 
 def judge_worlds(game: str, samples: int, positions: int, seed: int = 0) -> list[Row]:
-    """Worlds drawn at random positions after the deal."""
+    """Judge worlds drawn at random positions after the deal."""
     rng, each, tally = random.Random(seed), -(-samples // positions), np.zeros(4, np.int64)
     for _ in range(positions):
         state = random_position(game, rng, after=DEAL)
-        found = _random_filter(state, rng)
-        worlds = found.sample_worlds(each, seed=rng.randrange(2**30))
-        _judge(found, _dealt(state, worlds), worlds, tally)
+        deals = _random_filter(state, rng)
+        worlds = deals.sample_worlds(each, seed=rng.randrange(2**30))
+        _judge(deals, _dealt(state, worlds), worlds, tally)
     return [Legality(game, "worlds drawn", positions, *tally.tolist())]
 
 
 def random_position(game: str, rng: random.Random, after: int = SETUP) -> State:
-    """A random game up to a random moment, the end included, but after something that follows this phase was seen."""
+    """A random game up to a random moment, the end included, but at least one action after the phase `after`."""
     state, first = new_state(game), 1
     while state.player != TERMINAL:
         first += get(state.world, PHASE) <= after
@@ -108,23 +110,23 @@ def random_position(game: str, rng: random.Random, after: int = SETUP) -> State:
 
 
 def _random_filter(state: State, rng: random.Random) -> DealFilter:
-    """What a random seat, or the public, may think."""
+    """The filter of a random seat's observations, or of the public's."""
     viewer = rng.randrange(PUBLIC, state.num_players)
     return DealFilter(state.game, state.observations(viewer), viewer)
 
 
-def _judge(found: DealFilter, histories: Any, worlds: np.ndarray, tally: np.ndarray) -> None:
-    """Replay histories, those of one length at a time."""
+def _judge(deals: DealFilter, histories: Any, worlds: np.ndarray, tally: np.ndarray) -> None:
+    """Judge histories with their last worlds, those of one length at a time."""
     by_length = defaultdict(list)
     for i, history in enumerate(histories):
         by_length[len(history)].append(i)
     for numbers in by_length.values():
         block = np.array([histories[i] for i in numbers])
-        _replay(found.game, found.viewer, found.observed, block, worlds[numbers], tally)
+        _replay(deals.game, deals.viewer, deals.observed, block, worlds[numbers], tally)
 
 
 def _dealt(state: State, worlds: np.ndarray) -> np.ndarray:
-    """Histories of worlds that share all but the hands with this state: their cards dealt in ascending order."""
+    """Histories of worlds that differ from this state in their hands only; cards are dealt in ascending order."""
     times: list[list[int]] = [[] for _ in range(state.num_players)]
     replayed = new_state(state.game)
     for t, action in enumerate(state.history()):
@@ -140,7 +142,7 @@ def _dealt(state: State, worlds: np.ndarray) -> np.ndarray:
 
 
 def judge_tracker(game: str, games: int, seed: int = 0, cap: int = 100_000) -> list[Row]:
-    """Every seat's tracker through whole random games."""
+    """Judge every seat's tracker in whole random games."""
     rng, tally, positions, untrue, lost = random.Random(seed), np.zeros(3, np.int64), 0, 0, 0
     for _ in range(games):
         state = new_state(game)
@@ -165,7 +167,7 @@ def judge_tracker(game: str, games: int, seed: int = 0, cap: int = 100_000) -> l
 
 @kernel
 def _replay(game, viewer, observed, histories, worlds, tally):
-    """Judge histories and their last worlds: count them, the forbidden, the unlike and the untrue ones."""
+    """Judge histories and their last worlds; `tally` counts all, the forbidden, the unlike and the untrue ones."""
     room = new_worlds(game, 2)
     actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
     for i in range(len(histories)):
@@ -188,18 +190,18 @@ def _replay(game, viewer, observed, histories, worlds, tally):
                 alike = alike and seen < len(observed) and observed[min(seen, len(observed) - 1)] == code
                 seen += 1
             before, after = after, before
-        tally[0] += 1
+        tally[_JUDGED] += 1
         if not allowed:
-            tally[1] += 1
+            tally[_FORBIDDEN] += 1
         elif not alike or seen != len(observed):
-            tally[2] += 1
+            tally[_UNLIKE] += 1
         elif np.any(before != worlds[i]):
-            tally[3] += 1
+            tally[_UNTRUE] += 1
 
 
 @kernel
 def _deal(game, worlds, seat, times, histories):
-    """Write the cards that a seat was dealt, those in its hand and those it has played, at these times."""
+    """Write the cards dealt to a seat, those in its hand and those it has played, into histories at these times."""
     for i in range(len(worlds)):
         cards = hand(game, worlds[i], seat) | played(game, worlds[i], seat)
         for t in times:
@@ -209,15 +211,15 @@ def _deal(game, worlds, seat, times, histories):
 
 @kernel
 def _compare(game, rows, truth, seat, tally):
-    """Judge worlds held by a seat: count them, those with other legal actions, those with another past of the seat."""
+    """Judge a tracker's worlds; `tally` counts all, those with other legal actions and those with another key."""
     expected, actions = np.empty(max_legal(game), np.int64), np.empty(max_legal(game), np.int64)
     n = legal(game, truth, expected) if player(game, truth) == seat else 0
     key = num_words(game) + 1 + seat
     for i in range(len(rows)):
-        tally[0] += 1
+        tally[_JUDGED] += 1
         if n > 0 and player(game, rows[i]) == seat:
             m = legal(game, rows[i], actions)
             if m != n or np.any(actions[:m] != expected[:m]):
-                tally[1] += 1
+                tally[_FORBIDDEN] += 1
         if rows[i, key] != truth[key]:
-            tally[2] += 1
+            tally[_UNLIKE] += 1

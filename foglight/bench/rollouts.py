@@ -1,8 +1,8 @@
-"""Random playouts a second, ours compiled by Numba against OpenSpiel's own C++, on one core in one run.
+"""Random playouts per second, ours compiled by Numba beside OpenSpiel's C++, on one core in one run.
 
-OpenSpiel's loop is reached without a Python loop around it: a single simulation of its `MCTSBot` whose evaluator plays
-n rollouts from the root. That cannot start where chance moves, so both sides start after the first deal. Sides take
-turns, several times, and each one's best rate counts: noise of the machine only ever slows.
+OpenSpiel's C++ loop runs without a Python loop around it: one simulation of its `MCTSBot`, whose evaluator plays n
+rollouts from the root. This cannot start at a chance node, so both sides start after the first deal. The sides take
+turns, several times, and each one's best rate counts, since noise only ever slows a measurement.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from foglight.bench.figures import Row, Side, check_seconds, dealt, load_peer, r
 from foglight.playouts import random_playouts
 from foglight.state import State
 
-CASES = {  # our game: the same game there
+CASES = {  # our game: the same game in OpenSpiel
     "phantom_ttt": "phantom_ttt",
     "dark_hex(rows=4,cols=4)": "dark_hex(num_rows=4,num_cols=4)",
     "dark_hex(rows=8,cols=8)": "dark_hex(num_rows=8,num_cols=8)",
@@ -39,7 +39,7 @@ CASES = {  # our game: the same game there
 
 @dataclass(frozen=True)
 class Rollouts(Row):
-    """Playouts a second on one game."""
+    """Playouts per second in one game."""
 
     game: str
     foglight: float
@@ -50,7 +50,7 @@ class Rollouts(Row):
 
 
 def run(seconds: float = 0.5) -> Iterator[Rollouts]:
-    """Measure every case, about `seconds` for each side and round."""
+    """Measure every case; each side takes about `seconds` per round."""
     check_seconds(seconds)
     for ours, theirs in CASES.items():
         state = dealt(ours)

@@ -1,7 +1,7 @@
-"""Hidden worlds from a seat's eyes at random positions: ours against OpenSpiel's `resample_from_infostate`.
+"""Sampling worlds that agree with a seat's observations, at random positions, beside OpenSpiel.
 
-A sample is legal if, replayed from the deal in OpenSpiel, every action is allowed and the seat ends with the
-information state it is in. Ours and OpenSpiel's are judged by the same replay, by rules we did not write.
+The peer is OpenSpiel's `resample_from_infostate`. A sample is legal if a replay from the deal in OpenSpiel allows every
+action and ends in the seat's information state. The same replay, by rules we did not write, judges both sides.
 """
 
 import random
@@ -14,20 +14,21 @@ from foglight.bench.figures import FEWEST, LARGE, MOST, Figure, load_peer, playe
 from foglight.state import State
 from foglight.worlds.deals.filter import DealFilter
 
-CASES = {  # our game, and the same game there
+CASES = {  # our game: the same game in OpenSpiel
     LARGE: "oh_hell(players=4,num_tricks_fixed=12)",
     "hearts": "hearts",
 }
-JUDGED = 8  # samples of either side at a position
-TIMED = 1000  # ours come by the thousand
+JUDGED = 8  # samples of each side that are judged at a position; OpenSpiel's are timed too
+TIMED = 1000  # samples of ours that are timed at a position
 
 
 def tasks(positions: int = 50, seed: int = 0) -> list[Callable[[], list[Figure]]]:
-    """What there is to measure, game by game."""
+    """The tasks, one for each game."""
     return [partial(_compared, ours, theirs, positions, seed) for ours, theirs in CASES.items()]
 
 
 def _compared(ours: str, theirs: str, positions: int, seed: int) -> list[Figure]:
+    """Rates and shares of illegal samples of both sides in one game."""
     peer, rng = load_peer(theirs), random.Random(seed)
     making_time = worlds_time = histories_time = their_time = 0.0
     wrong_here, wrong_there = [], []  # by position
@@ -39,13 +40,13 @@ def _compared(ours: str, theirs: str, positions: int, seed: int) -> list[Figure]
         shown = seen_there(there, seat)
         _made(state, seat)  # compiles
         begin = time.perf_counter()
-        found = _made(state, seat)
+        deals = _made(state, seat)
         making_time += time.perf_counter() - begin
         begin = time.perf_counter()
-        found.sample_worlds(TIMED, seed=rng.randrange(2**30))
+        deals.sample_worlds(TIMED, seed=rng.randrange(2**30))
         worlds_time += time.perf_counter() - begin
         begin = time.perf_counter()
-        histories, _ = found.sample_arrays(TIMED, seed=rng.randrange(2**30))
+        histories, _ = deals.sample_arrays(TIMED, seed=rng.randrange(2**30))
         histories_time += time.perf_counter() - begin
         begin = time.perf_counter()
         resampled = [there.resample_from_infostate(seat, rng.random) for _ in range(JUDGED)]
@@ -68,9 +69,10 @@ def _compared(ours: str, theirs: str, positions: int, seed: int) -> list[Figure]
 
 
 def _made(state: State, seat: int) -> DealFilter:
-    found = DealFilter(state.game, state.observations(seat), seat)
-    found.sample_worlds(1)
-    return found
+    """A filter of the seat's observations that has counted its deals."""
+    deals = DealFilter(state.game, state.observations(seat), seat)
+    deals.sample_worlds(1)
+    return deals
 
 
 def _bar(game: str) -> float | None:
@@ -83,7 +85,7 @@ def _shares(here: list[int], there: list[int], each: int) -> tuple[float, str, s
 
 
 def legal_there(peer: Any, history: list[int], seat: int, shown: str) -> bool:
-    """Whether OpenSpiel allows every action, and shows the seat this at the end."""
+    """Whether OpenSpiel allows every action of a history, and shows the seat the text `shown` at its end."""
     state = peer.new_initial_state()
     for action in history:
         if action not in state.legal_actions():
@@ -93,7 +95,7 @@ def legal_there(peer: Any, history: list[int], seat: int, shown: str) -> bool:
 
 
 def seen_there(state: Any, seat: int) -> str:
-    """What OpenSpiel shows the seat: its information state, or where it has no text for that, what it can see now."""
+    """OpenSpiel's text of the seat's information state; where there is none, its text of the observation."""
     if state.get_game().get_type().provides_information_state_string:
         return str(state.information_state_string(seat))
     return str(state.observation_string(seat))

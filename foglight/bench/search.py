@@ -1,13 +1,13 @@
-"""Searching a second: IS-MCTS beside OpenSpiel's C++, and EPIMC beside bare playouts, on one core in one run.
+"""Search speed: IS-MCTS beside OpenSpiel's C++, and EPIMC beside bare playouts, on one core in one run.
 
-IS-MCTS is measured by whole decisions of the same number of simulations, from the first decision after a random deal,
-our sampling of worlds included. OpenSpiel's `ISMCTSBot` gets one rollout for a leaf, as ours does. EPIMC samples paths
-of three decisions and solves them; the playouts start from the true world of the same position. Sides take turns,
-several times, and each one's best rate counts: noise of the machine only ever slows.
+IS-MCTS is measured in simulations per second over whole decisions, at the first decision after a random deal; our
+sampling of worlds is included. OpenSpiel's `ISMCTSBot` gets one rollout per leaf, as ours does. EPIMC samples paths of
+three decisions and solves them; the playouts start from the true world of the same position. The sides take turns,
+several times, and each one's best rate counts, since noise only ever slows a measurement.
 
-`duel` plays the two IS-MCTS against each other, at equal simulations. In Oh Hell OpenSpiel's bot peeks where cards are
-left over: the worlds it draws hold exactly the cards that were really dealt. With 10 cards, 3 for each of 3 players and
-one turned up, none is left over, and the game is fair.
+`duel` plays the two IS-MCTS against each other, at equal simulations. In Oh Hell, OpenSpiel's bot peeks if cards are
+left over: the worlds it draws have exactly the cards that were really dealt. With 10 cards, 3 for each of 3 players and
+one turned up, no card is left over, and the game is fair.
 """
 
 import contextlib
@@ -33,19 +33,19 @@ from foglight.state import State, new_state
 
 DEALT = ["leduc_poker", "oh_hell(players=3,suits=3,ranks=4,tricks=3)"]
 OPEN = ["phantom_ttt", "dark_hex(rows=4,cols=4)", "dark_chess(size=4)"]
-DUELS = {  # our game: the same game there
+DUELS = {  # our game: the same game in OpenSpiel
     **{game: CASES[game] for game in DEALT},
     "oh_hell(players=3,suits=2,ranks=5,tricks=3)": (
         "oh_hell(players=3,num_suits=2,num_cards_per_suit=5,num_tricks_fixed=3)"
     ),
 }
-SIMULATIONS = 10_000  # of one decision
-DEPTH, INTO = 3, 4  # decisions of a path; actions before the position
-TIMES, SHARE = 3.0, 0.6  # the bars
+SIMULATIONS = 10_000  # per decision
+DEPTH, INTO = 3, 4  # decisions per path; actions before the position
+TIMES, SHARE = 3.0, 0.6  # the bars: least ratios of IS-MCTS to OpenSpiel, and of EPIMC to playouts
 
 
 def run(seconds: float = 0.5) -> Iterator[Figure]:
-    """Measure every case, about `seconds` for each side and round."""
+    """Measure every case; each side takes about `seconds` per round."""
     check_seconds(seconds)
     for game in DEALT:
         for observers in ("single", "multi"):
@@ -62,6 +62,7 @@ def run(seconds: float = 0.5) -> Iterator[Figure]:
 
 
 def _inside(game: str) -> State:
+    """A position after a few random actions, always the same."""
     state, rng = new_state(game), random.Random(0)
     for _ in range(INTO):
         state.play(rng.choice(state.actions()))
@@ -94,12 +95,12 @@ def _searches(state: State) -> Callable[[int], Any]:
     belief = Belief(state.game, state.player, 20_000, 0)
     for observation in state.observations(state.player):
         belief.observe(observation)
-    held, leaf, draws = belief.worlds(), rollout(state.game), generator(0)
+    worlds, leaf, draws = belief.worlds(), rollout(state.game), generator(0)
 
     def searches(n: int) -> None:
         for _ in range(n):
             paths = new_paths(SIMULATIONS, DEPTH, state.num_players)
-            sample(state.game, leaf, held.rows, held.weights, draws, 0, SIMULATIONS, paths)
+            sample(state.game, leaf, worlds.rows, worlds.weights, draws, 0, SIMULATIONS, paths)
             search(paths, state.player)
 
     return searches
@@ -113,9 +114,9 @@ def _playouts(state: State, n: int) -> None:
 def duel(
     game: str, agent: str = "ismcts", simulations: int = 1000, games: int = 500, exploration: float = 1.0
 ) -> tuple[float, float]:
-    """How much more a game our agent gets than each `ISMCTSBot` it plays with, on average, and the standard error.
+    """Our agent's mean margin per game over the mean of the `ISMCTSBot`s at the table, and its standard error.
 
-    It sits on each seat in turn; the bots, with `exploration` as their constant, have all the others.
+    Our agent takes each seat in turn. The bots, with `exploration` as their constant, take all the others.
     """
     from foglight.bridges.openspiel_bot import AgentBot
 

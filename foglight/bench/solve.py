@@ -1,9 +1,10 @@
-"""CFR+ iterations and exploitabilities a second beside OpenSpiel's C++ and LiteEFG, on one core in one run; memory.
+"""CFR+ iterations and exploitabilities per second, beside OpenSpiel's C++ and LiteEFG; memory of trees and forms.
 
-Trees are built beforehand on every side. Sides take turns, several times, and each one's best rate counts: noise of the
-machine only ever slows. An iteration updates both seats and the average, everywhere; its speed does not depend on how
-many went before. Exploitability is measured of one policy, given to OpenSpiel as its own `TabularPolicy`, and the bench
-fails if the numbers differ by more than 1e-10. LiteEFG is no dependency: where it is not installed its column is empty.
+All of it runs on one core in one run. Trees are built beforehand on every side. The sides take turns, several times,
+and each one's best rate counts, since noise only ever slows a measurement. An iteration updates both seats and the
+average on every side; its speed does not depend on the iterations before. Exploitability is that of one policy, which
+OpenSpiel gets as its own `TabularPolicy`; the bench fails if the two numbers differ by more than 1e-10. LiteEFG is not
+a dependency: its column is empty where it is not installed.
 """
 
 import contextlib
@@ -28,7 +29,7 @@ from foglight.solving.whole.solver import exploitability, sequence_form, solve
 from foglight.solving.whole.tree import build_tree
 
 GOOFSPIEL = "goofspiel(cards=5)"
-CASES = {  # our game: the same game there, and the ratios wanted to OpenSpiel and to LiteEFG
+CASES = {  # our game: the same game in OpenSpiel, and the least ratios to OpenSpiel and to LiteEFG (the bars)
     "leduc_poker": ("leduc_poker", 80, 15),
     GOOFSPIEL: (
         "turn_based_simultaneous_game(game=goofspiel(num_cards=5,imp_info=True,points_order=descending))",
@@ -43,7 +44,7 @@ MEMORY = "trees and their sequence forms"
 
 @dataclass(frozen=True)
 class Race(Row):
-    """How often a second each side does the same thing."""
+    """The rates, per second, at which each side does the same work."""
 
     what: str
     foglight: float
@@ -59,20 +60,20 @@ class Race(Row):
         return {**asdict(self), **ratios}
 
     def texts(self) -> dict[str, str]:
-        found = {"what": self.what, "foglight": f"{number(self.foglight)}/s"}
+        texts = {"what": self.what, "foglight": f"{number(self.foglight)}/s"}
         for name, peer, rate, bar in (
             ("openspiel", "OpenSpiel", self.openspiel, self.openspiel_bar),
             ("liteefg", "LiteEFG", self.liteefg, self.liteefg_bar),
         ):
             ratio = "" if rate is None else f"{number(self.summary()[f'{name}_ratio'])}×"
             wanted = "" if rate is None or bar is None else f" (bar {number(bar)}×)"
-            found |= {peer: "" if rate is None else f"{number(rate)}/s", f"to {peer}": ratio + wanted}
-        return found
+            texts |= {peer: "" if rate is None else f"{number(rate)}/s", f"to {peer}": ratio + wanted}
+        return texts
 
 
 @dataclass(frozen=True)
 class Size(Row):
-    """What a game takes to hold."""
+    """The size of a game's tree and sequence form, and how fast they are built."""
 
     game: str
     nodes: int
@@ -84,27 +85,27 @@ class Size(Row):
     form_bytes_per_node: float
 
     def texts(self) -> dict[str, str]:
-        found = super().texts().items()
-        return {key.replace("_per_second", "/s").replace("_per_node", "/node").replace("_", " "): t for key, t in found}
+        texts = super().texts().items()
+        return {key.replace("_per_second", "/s").replace("_per_node", "/node").replace("_", " "): t for key, t in texts}
 
 
 def tasks(seconds: float = 0.5) -> list[tuple[str, Callable[[], list[Row]]]]:
-    """All measurements, each with the title of its table; about `seconds` for each side and round."""
+    """The tasks, each with the title of its table; each side of a race takes about `seconds` per round."""
     check_seconds(seconds)
     load_peer("kuhn_poker")
     title = SPEED if has_liteefg() else f"{SPEED} (LiteEFG's column is empty; for it: pip install LiteEFG)"
-    found: list[tuple[str, Callable[[], list[Row]]]] = []
+    result: list[tuple[str, Callable[[], list[Row]]]] = []
     for game in CASES:
-        found.append((title, partial(_listed, iterations, game, seconds)))
+        result.append((title, partial(_listed, iterations, game, seconds)))
     for remembered in (False, True):
-        found.append((title, partial(_listed, exploitabilities, remembered, seconds)))
+        result.append((title, partial(_listed, exploitabilities, remembered, seconds)))
     for game in SIZED:
-        found.append((MEMORY, partial(_listed, size, game)))
-    return found
+        result.append((MEMORY, partial(_listed, size, game)))
+    return result
 
 
-def _listed(measure: Callable[..., Row], *given: Any) -> list[Row]:
-    return [measure(*given)]
+def _listed(measure: Callable[..., Row], *arguments: Any) -> list[Row]:
+    return [measure(*arguments)]
 
 
 def has_liteefg() -> bool:
@@ -112,7 +113,7 @@ def has_liteefg() -> bool:
 
 
 def iterations(game: str, seconds: float) -> Race:
-    """CFR+ iterations a second."""
+    """CFR+ iterations per second."""
     import pyspiel
 
     name, *bars = CASES[game]
@@ -126,7 +127,7 @@ def iterations(game: str, seconds: float) -> Race:
 
 
 def exploitabilities(remembered: bool, seconds: float) -> Race:
-    """Exploitabilities a second: of behaviour on the form, or of a policy in a game whose tree is remembered."""
+    """Exploitabilities per second: of behaviour on a form, or of a policy in a game whose tree is cached."""
     import pyspiel
 
     peer, sequences = load_peer(CASES[GOOFSPIEL][0]), sequence_form(GOOFSPIEL)
@@ -153,7 +154,7 @@ def exploitabilities(remembered: bool, seconds: float) -> Race:
 
 
 def size(game: str) -> Size:
-    """Memory, and how fast it is filled; the first tree of a game compiles."""
+    """The size of a game; building is timed after kernels are compiled, and the best of a few rounds counts."""
     build_tree(game, depth=2)
     tree_seconds = form_seconds = float("inf")
     for _ in range(ROUNDS):
@@ -171,12 +172,14 @@ def size(game: str) -> Size:
         form.num_sequences,
         n / tree_seconds,
         n / form_seconds,
-        build_tree(game).num_bytes / n,  # a fresh one, without what building the form has remembered in it
+        build_tree(game).num_bytes / n,  # a fresh one, without the properties that building the form has cached in it
         form.num_bytes / n,
     )
 
 
 def _repeated(once: Callable[[], Any]) -> Side:
+    """A side that calls a function n times."""
+
     def side(n: int) -> None:
         for _ in range(n):
             once()
@@ -185,8 +188,8 @@ def _repeated(once: Callable[[], Any]) -> Side:
 
 
 def _liteefg(peer: Any) -> Side:
-    """LiteEFG's CFR+ as its own training loop runs it: both players, then the averages."""
-    package = importlib.import_module("LiteEFG")  # by name: type checkers need not know it
+    """LiteEFG's CFR+ as its own training loop runs it: an update of both players, then of the averages."""
+    package = importlib.import_module("LiteEFG")  # by name, so that type checkers need not find it
     with _away_from_home(), contextlib.redirect_stdout(io.StringIO()):
         environment = package.OpenSpielEnv(peer)
         graph = package.baselines.CFRplus.graph()
@@ -201,7 +204,7 @@ def _liteefg(peer: Any) -> Side:
 
 @contextlib.contextmanager
 def _away_from_home() -> Iterator[None]:
-    """LiteEFG keeps the games it has read in the home folder; this lends it another."""
+    """Set HOME to a temporary folder, since LiteEFG writes the games it has read to the home folder."""
     home = os.environ.get("HOME")
     with tempfile.TemporaryDirectory() as folder:
         os.environ["HOME"] = folder
@@ -215,7 +218,7 @@ def _away_from_home() -> Iterator[None]:
 
 
 def _peer_table(sequences: SequenceForm, behaviour: np.ndarray, peer: Any) -> dict[str, list[tuple[int, float]]]:
-    """Behaviour by OpenSpiel's information-state strings; each is met at one history of ours."""
+    """Behaviour by OpenSpiel's information-state string, read at one history of each of our information states."""
     tree, form, table = sequences.tree, sequences.form, {}
     numbers, firsts = np.unique(sequences.states[tree.deciding], return_index=True)
     for i, history in zip(numbers.tolist(), tree.histories(tree.deciding[firsts]), strict=True):

@@ -1,14 +1,16 @@
-"""CFR+ for many belief states on tensors, on a CPU or a GPU: what `batched` does, with PyTorch and NumPy alone.
+"""CFR+ for many belief states on tensors, on a CPU or a GPU: the same as `batched`, with PyTorch and NumPy alone.
 
     python -m foglight.bench.tensor_cfr FILE --device cuda
 
-solves what `foglight bench values --export FILE` has written, compares, and prints belief states a second.
+solves the belief states that `foglight bench values --export FILE` has written, compares their values, and prints
+belief states per second.
 
-Rows of float[S + 1, B] are sequences; the last stands for the actions that an information state does not have, is 0 and
-stays so. A seat's states are worked on in levels, by how many own actions lead to them. Sums have the order that they
-have in the compiled solver, which says why that matters: the first summands of all sums are added at once, then the
-second of those that have two, and so on. So results are the same on every device. On a GPU one iteration is recorded
-as a graph and replayed, as asking for its many small steps takes longer than the steps.
+Arrays are float[S + 1, B]: a row is a sequence, a column a belief state. The last row stands for the missing actions of
+information states that have fewer than others; it is always 0. A seat's information states are updated in levels, by
+the number of own actions that lead to them. Summands are added in the same order as in the compiled solver (`batched`
+says why that matters): first the first summands of all sums at once, then the second ones of all sums that have two,
+and so on. So results are the same on every device. On a GPU one iteration is recorded as a graph and replayed, because
+launching its many small steps takes longer than running them.
 """
 
 import argparse
@@ -30,46 +32,46 @@ if importlib.util.find_spec("torch") is None:
 import torch
 from torch import Tensor
 
-Arrays = Mapping[str, np.ndarray]  # as `solving.depth_limited.batched.form_arrays` gives them
+Arrays = Mapping[str, np.ndarray]  # as made by `solving.depth_limited.batched.form_arrays`
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
-CLOSE = 1e-9  # how near float64 comes to the compiled solver
-REPEATS = 3
+CLOSE = 1e-9  # largest difference of values from the compiled solver, in float64
+REPEATS = 3  # measurements
 
 
 class Sums(NamedTuple):
-    """Sums of rows. Step k holds the k-th row of every sum that has so many."""
+    """Sums of rows. Step k has the k-th row of every sum with more than k rows."""
 
-    places: Tensor  # int64[P]: where each sum belongs; those of many rows first
-    steps: list[Tensor]  # int64: rows
+    places: Tensor  # int64[P]: the row that gets each sum; sums of most rows first
+    steps: list[Tensor]  # int64: the rows to add
 
 
 class Level(NamedTuple):
-    """The information states of a seat to which equally many own actions lead. N states, A actions at most."""
+    """The N information states of a seat after the same number of own actions, with at most A actions each."""
 
     states: Tensor  # int64[N]
-    actions: Tensor  # int64[A, N]: their sequences
-    sequences: Tensor  # int64: the same, without gaps
-    before: Tensor  # int64: the sequence before each
-    values: Sums  # for sequences, of the states that follow
+    actions: Tensor  # int64[A, N]: the sequences of their actions; the last row where there are fewer
+    sequences: Tensor  # int64: the same sequences without gaps
+    before: Tensor  # int64: the parent of each of these sequences
+    values: Sums  # adds the values of states to their parent sequences
 
 
 class Side(NamedTuple):
-    """What updating a seat needs."""
+    """The indices that updating a seat needs: T terms, N information states."""
 
     own: slice  # its sequences
-    acting: slice  # those that are actions
-    factors: Tensor  # int64[T]: of the terms
-    sources: list[Tensor]  # int64[T], for each other seat
-    entries: Sums  # for its sequences, of terms
-    states: Tensor  # int64: the information state of each action
-    actions: Tensor  # int64[A, N]: the sequences of its states
-    places: Tensor  # int64: among those states, that of each action
-    uniform: Tensor  # float[actions, 1]: 1 / how many there are
+    acting: slice  # its sequences without the root sequences
+    factors: Tensor  # int64[T]: the factor of each term
+    sources: list[Tensor]  # by other seat, int64[T]: its sequence in each term
+    entries: Sums  # adds terms to its sequences
+    states: Tensor  # int64: the information state of each action, by its number in the form
+    actions: Tensor  # int64[A, N]: the sequences of each state's actions
+    places: Tensor  # int64: the information state of each action, by its number among the seat's
+    uniform: Tensor  # float[actions, 1]: 1 / the number of actions at the state
     levels: list[Level]
 
 
 class TensorRegrets:
-    """The running state of a solver of B belief states at once."""
+    """A running CFR+ solver of B belief states at once."""
 
     def __init__(
         self,
@@ -85,8 +87,8 @@ class TensorRegrets:
         factors = np.zeros((n, size))
         for first, own in zip(self._firsts, ranges, strict=True):
             factors[first : first + len(own)] = own
-        given = arrays["term_weights"][:, None] * factors[roots[:, 0]] * factors[roots[:, 1:]].prod(1)
-        self._factors = torch.tensor(given, dtype=dtype, device=self.device)
+        weighted = arrays["term_weights"][:, None] * factors[roots[:, 0]] * factors[roots[:, 1:]].prod(1)
+        self._factors = torch.tensor(weighted, dtype=dtype, device=self.device)
         self._start = torch.tensor(np.append(arrays["start"], 0.0), dtype=dtype, device=self.device)[:, None]
         self._sides = [_side(arrays, seat, self._start) for seat in range(len(self._firsts))]
         self.regrets, self.sums, self._gradient, self._behaviour = (
@@ -107,7 +109,7 @@ class TensorRegrets:
             self._step()
             if self.device.type == "cuda":
                 self._graph = torch.cuda.CUDAGraph()
-                with torch.cuda.graph(self._graph):  # records, does nothing
+                with torch.cuda.graph(self._graph):  # records the steps without running them
                     self._step()
         self.iterations += n
 
@@ -121,8 +123,8 @@ class TensorRegrets:
         plan, gradient = self._realised(behaviour), torch.zeros_like(behaviour)
         for side in self._sides:
             self._earn(side, behaviour, plan, gradient)
-        found = gradient.double().cpu().numpy()
-        return [found[first : first + roots] for first, roots in zip(self._firsts, self._roots, strict=True)]
+        worth = gradient.double().cpu().numpy()
+        return [worth[first : first + roots] for first, roots in zip(self._firsts, self._roots, strict=True)]
 
     def _step(self) -> None:
         self._weight += 1.0
@@ -136,7 +138,7 @@ class TensorRegrets:
             _realise(side, self._behaviour, self._plan)
 
     def _earn(self, side: Side, behaviour: Tensor, plan: Tensor, gradient: Tensor) -> None:
-        """What a seat's sequences are worth if it goes on as it behaves, and what its information states are."""
+        """Write the values of a seat's sequences and information states under its own behaviour."""
         terms = self._factors[side.factors]
         for sources in side.sources:
             terms *= plan[sources]
@@ -163,7 +165,7 @@ class TensorRegrets:
 
 
 def _add(sums: Sums, rows: Tensor, to: Tensor) -> None:
-    """Add the sums of rows to the places where they belong."""
+    """Add the sums of rows to their places in `to`."""
     total = to[sums.places]
     for step in sums.steps:
         total[: len(step)] += rows[step]
@@ -171,7 +173,7 @@ def _add(sums: Sums, rows: Tensor, to: Tensor) -> None:
 
 
 def _behave(side: Side, numbers: Tensor, behaviour: Tensor) -> None:
-    """A seat's behaviour in proportion to these numbers, uniform where all are 0."""
+    """Write a seat's behaviour in proportion to these numbers; uniform where all are 0."""
     total = numbers[side.actions[0]]
     for actions in side.actions[1:]:
         total += numbers[actions]
@@ -195,12 +197,12 @@ def _side(arrays: Arrays, seat: int, like: Tensor) -> Side:
         return torch.tensor(np.ascontiguousarray(array, np.int64), device=like.device)
 
     def sums(places: np.ndarray, rows: np.ndarray) -> Sums:
-        """To each place, rows in this order."""
-        found, which, counts = np.unique(places, return_inverse=True, return_counts=True)
+        """The sums that add each of `rows` to its place in `places`, in this order."""
+        distinct, which, counts = np.unique(places, return_inverse=True, return_counts=True)
         order = np.argsort(-counts, kind="stable")
         firsts, by_place = np.cumsum(counts) - counts, np.argsort(which, kind="stable")
         longer = (order[counts[order] > k] for k in range(counts.max(initial=0)))
-        return Sums(moved(found[order]), [moved(rows[by_place[firsts[own] + k]]) for k, own in enumerate(longer)])
+        return Sums(moved(distinct[order]), [moved(rows[by_place[firsts[own] + k]]) for k, own in enumerate(longer)])
 
     first, last = arrays["sequence_begins"][seat : seat + 2].tolist()
     states = np.arange(*arrays["state_begins"][seat : seat + 2])
@@ -250,42 +252,42 @@ def _side(arrays: Arrays, seat: int, like: Tensor) -> Side:
 
 
 class Case(NamedTuple):
-    """Belief states with their values, to solve again elsewhere."""
+    """Belief states with their values, to be solved again on another machine."""
 
     name: str
     arrays: Arrays
     ranges: list[np.ndarray]  # by seat, float64[root sequences, B]
-    values: list[np.ndarray]  # the same, by the compiled solver
+    values: list[np.ndarray]  # by seat, float64[root sequences, B]: counterfactual values by the compiled solver
     iterations: int
-    rate: float  # belief states a second, one by one on a core of the machine that wrote it
+    rate: float  # belief states per second, one by one, on one core of the machine that wrote the case
 
 
 def save_cases(path: Any, cases: Sequence[Case]) -> None:
-    """Write cases as one .npz."""
-    found: dict[str, Any] = {}
+    """Write cases to one .npz file."""
+    entries: dict[str, Any] = {}
     for i, case in enumerate(cases):
         plain = {"name": case.name, "iterations": case.iterations, "rate": case.rate}
         by_seat = [(f"{key}_{seat}", own) for key in _BY_SEAT for seat, own in enumerate(getattr(case, key))]
-        found |= {f"{i}.{key}": np.asarray(value) for key, value in [*plain.items(), *by_seat]}
-        found |= {f"{i}.form.{key}": value for key, value in case.arrays.items()}
-    np.savez_compressed(path, **found)
+        entries |= {f"{i}.{key}": np.asarray(value) for key, value in [*plain.items(), *by_seat]}
+        entries |= {f"{i}.form.{key}": value for key, value in case.arrays.items()}
+    np.savez_compressed(path, **entries)
 
 
 def load_cases(path: Any) -> list[Case]:
-    """Read what `save_cases` has written."""
+    """Read the cases of a file that `save_cases` has written."""
     try:
         with np.load(path) as file:
-            found = dict(file)
+            entries = dict(file)
     except (OSError, ValueError, BadZipFile):
-        raise BadInput(f"{path} is no file that foglight bench values --export has written") from None
+        raise BadInput(f"{path} is not a file that foglight bench values --export has written") from None
     cases, i = [], 0
-    while f"{i}.name" in found:
+    while f"{i}.name" in entries:
         head, form = f"{i}.", f"{i}.form."
-        arrays = {key[len(form) :]: value for key, value in found.items() if key.startswith(form)}
+        arrays = {key[len(form) :]: value for key, value in entries.items() if key.startswith(form)}
         seats = range(len(arrays["sequence_begins"]) - 1)
-        ranges, values = ([found[f"{head}{key}_{seat}"] for seat in seats] for key in _BY_SEAT)
-        iterations, rate = int(found[f"{head}iterations"]), float(found[f"{head}rate"])
-        cases.append(Case(str(found[f"{head}name"]), arrays, ranges, values, iterations, rate))
+        ranges, values = ([entries[f"{head}{key}_{seat}"] for seat in seats] for key in _BY_SEAT)
+        iterations, rate = int(entries[f"{head}iterations"]), float(entries[f"{head}rate"])
+        cases.append(Case(str(entries[f"{head}name"]), arrays, ranges, values, iterations, rate))
         i += 1
     return cases
 
@@ -294,29 +296,32 @@ _BY_SEAT = ("ranges", "values")
 
 
 def measure(case: Case, device: str = "cpu", dtype: torch.dtype = torch.float64) -> tuple[float, float]:
-    """Belief states a second, from a fresh solver to values, the median of a few; how far values are off at most.
+    """Belief states per second, and the largest error of their values.
 
-    Raises RuntimeError if float64 is off by more than `CLOSE`.
+    The time is the median of a few, from making a solver to its values. Raises RuntimeError if values in float64 are
+    off by more than `CLOSE`.
     """
-    taken = []
+    times = []
     for _ in range(1 + REPEATS):  # the first warms up
         begin = time.perf_counter()
         solver = TensorRegrets(case.arrays, case.ranges, device, dtype)
         solver.iterate(case.iterations)
-        found = solver.values()  # on the CPU, so that the device is done
-        taken.append(time.perf_counter() - begin)
-    off = max(float(abs(own - known).max()) for own, known in zip(found, case.values, strict=True))
+        values = solver.values()  # copied to the CPU, so the device has finished
+        times.append(time.perf_counter() - begin)
+    off = max(float(abs(own - exact).max()) for own, exact in zip(values, case.values, strict=True))
     if dtype == torch.float64 and not off <= CLOSE:
         raise RuntimeError(f"{case.name}: values on {device} are off by {off:.1e}")
-    return case.ranges[0].shape[1] / statistics.median(taken[1:]), off
+    return case.ranges[0].shape[1] / statistics.median(times[1:]), off
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m foglight.bench.tensor_cfr", description="Solve on tensors.")
-    parser.add_argument("file", help="as written by foglight bench values --export")
-    parser.add_argument("--device", default="cpu", help="cpu or cuda")
-    parser.add_argument("--dtype", default="float64", choices=DTYPES)
-    parser.add_argument("--beliefs", type=int, help="so many at once, those of the file again and again")
+    parser = argparse.ArgumentParser(
+        prog="python -m foglight.bench.tensor_cfr", description="Solve beliefs on tensors."
+    )
+    parser.add_argument("file", help="a file written by foglight bench values --export")
+    parser.add_argument("--device", default="cpu", help="the device to solve on, cpu or cuda")
+    parser.add_argument("--dtype", default="float64", choices=DTYPES, help="the precision of all arrays")
+    parser.add_argument("--beliefs", type=int, help="belief states solved at once; the file's are repeated as needed")
     given = parser.parse_args(arguments)
     if given.beliefs is not None and given.beliefs < 1:
         parser.error(f"--beliefs must be at least 1, not {given.beliefs}")

@@ -1,6 +1,6 @@
-"""Beliefs kept move by move: transitions tried a second, time for an observation, and how large the sets get.
+"""Beliefs tracked move by move: transitions tried per second, time per observation, and the sizes of the sets.
 
-Games are random, and every seat of every game is tracked. There is no peer to compare with: OpenSpiel keeps no beliefs.
+Games are random, and every seat of every game is tracked. There is no peer, since OpenSpiel tracks no beliefs.
 `plot` draws the picture in `docs/results/beliefs.md`.
 """
 
@@ -20,7 +20,7 @@ from foglight.rules import TERMINAL, num_players
 from foglight.state import new_state
 from foglight.worlds.tracker import Tracker
 
-CASES = (  # a game, and whether worlds that differ only in what others remember are merged
+CASES = (  # a game, and whether worlds that differ only in the observations of others are merged
     ("phantom_ttt", False),
     ("phantom_ttt", True),
     ("dark_hex(rows=4,cols=4)", False),
@@ -36,19 +36,19 @@ CASES = (  # a game, and whether worlds that differ only in what others remember
 
 @dataclass(frozen=True)
 class Tracked(Row):
-    """Beliefs of one game, over random games."""
+    """The beliefs of one game, over random games and all seats."""
 
     game: str
-    positions: bool
-    children: float  # transitions tried a second
-    milliseconds: float  # for an observation, on average
-    slowest: float  # milliseconds for an observation, at worst
-    largest: int  # worlds in a set
+    positions: bool  # as in CASES
+    children: float  # transitions tried per second
+    milliseconds: float  # mean per observation
+    slowest: float  # most milliseconds for an observation
+    largest: int  # most worlds in a set
     exact: float  # the share of observations after which the set was exact
 
 
 def tasks(games: int = 20, cap: int = 100_000, seed: int = 0) -> list[Callable[[], list[Tracked]]]:
-    """What there is to measure, over that many random games each."""
+    """The tasks, each over `games` random games; `cap` is the most worlds of a tracker."""
     return [partial(_tracked, game, positions, games, cap, seed) for game, positions in CASES]
 
 
@@ -70,18 +70,18 @@ def _tracked(game: str, positions: bool, games: int, cap: int, seed: int) -> lis
 
 
 def sizes(game: str, positions: bool = False, games: int = 100, cap: int = 100_000, seed: int = 0) -> dict[int, Any]:
-    """By number of observations: the sizes of the sets of all seats in random games."""
+    """By number of observations, the sizes of the sets of all seats in random games."""
     rng = random.Random(seed)
-    found: dict[int, list[int]] = {}
+    by_time: dict[int, list[int]] = {}
     for _ in range(games):
         for seat, codes in enumerate(_observations(game, rng)):
             for t, size in enumerate(_follow(game, seat, codes, cap, positions)[1]):
-                found.setdefault(t + 1, []).append(size)
-    return dict(sorted(found.items()))
+                by_time.setdefault(t + 1, []).append(size)
+    return dict(sorted(by_time.items()))
 
 
 def plot(path: Path, games: int = 100, cap: int = 100_000) -> None:
-    """Median and largest sizes by number of observations, one panel for each game, into a picture."""
+    """Draw the median and largest sizes by number of observations, one panel for each game."""
     names = list(dict.fromkeys(game for game, _ in CASES))
     figure, parts = panels(len(names), 14, 6.4, columns=4, sharey=True)
     for axes, game in zip(parts, names, strict=True):
@@ -103,7 +103,7 @@ def plot(path: Path, games: int = 100, cap: int = 100_000) -> None:
 
 
 def _observations(game: str, rng: random.Random) -> list[list[int]]:
-    """What each seat observes in a random game; chance is as random as the players."""
+    """Each seat's observations in a game where all actions, those of chance too, are uniformly random."""
     state = new_state(game)
     while state.player != TERMINAL:
         state.play(rng.choice(state.actions()))
@@ -113,13 +113,13 @@ def _observations(game: str, rng: random.Random) -> list[list[int]]:
 def _follow(
     game: str, seat: int, observations: list[int], cap: int, positions: bool
 ) -> tuple[list[float], list[int], list[bool], Tracker]:
-    """Track one game: seconds, size and exactness after each observation."""
+    """Track one game: seconds, size and exactness by observation, and the tracker."""
     tracker = Tracker(game, seat, cap=cap, positions=positions)
-    seconds, found, exact = [], [], []
+    seconds, sizes, exact = [], [], []
     for observation in observations:
         begin = time.perf_counter()
         tracker.observe(observation)
         seconds.append(time.perf_counter() - begin)
-        found.append(len(tracker))
+        sizes.append(len(tracker))
         exact.append(tracker.exact)
-    return seconds, found, exact, tracker
+    return seconds, sizes, exact, tracker

@@ -1,8 +1,8 @@
-"""Studies: one file per published table or figure, found by name; run, compare with the published numbers, draw.
+"""Studies: one file per published table or figure, found by its name, with our results beside the published ones.
 
-A study is a list of cells, each a small piece of work with a name; `run` works through those that are missing, keeps
-each result as it is done, and then writes a table and a picture beside the data. Killed at any moment, it goes on where
-it ended.
+A study is a list of cells; each cell is a small piece of work with a name. `run_study` works through the missing cells,
+stores each result when it is done, and then writes a table and a picture beside the data. If it is killed, it resumes
+where it stopped.
 """
 
 import importlib
@@ -18,19 +18,19 @@ from foglight.names import BadInput, unknown
 from foglight.pictures import check_picture
 from foglight.version import __version__
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[int, int], None]  # cells done, cells in all
 
 
 class Study(Protocol):
-    """What a study's file says."""
+    """The functions of a study's file."""
 
     __doc__: str
 
     def cells(self, quick: bool, seed: int) -> dict[str, dict[str, Any]]:
-        """Everything there is to work out: a name, and the arguments of `work`."""
+        """All cells: the arguments of `work`, by the cell's name."""
 
     def work(self, **arguments: Any) -> dict[str, Any]:
-        """One cell's result, as plain data."""
+        """The result of one cell, as plain data."""
 
     def table(self, results: dict[str, dict[str, Any]]) -> str:
         """The results beside the published ones, as Markdown."""
@@ -40,19 +40,19 @@ class Study(Protocol):
 
 
 def study_names() -> list[str]:
-    """The names of the studies, ascending."""
+    """The names of the studies, in alphabetical order."""
     return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
 
 
 def load_study(name: str) -> Any:
-    """The study of that name."""
+    """The study with this name."""
     if name not in study_names():
         raise BadInput(unknown("study", name, study_names()))
     return importlib.import_module(f"{__name__}.{name}")
 
 
 def run_study(name: str, folder: Path, quick: bool, seed: int, progress: Progress | None = None) -> str:
-    """Work out what is missing in `folder`, then write `data.json`, `table.md` and `picture.png`; the table."""
+    """Compute the cells missing in `folder`, write `data.json`, `table.md` and `picture.png`; returns the table."""
     study = load_study(name)
     cells = study.cells(quick, seed)
     ledger = Ledger(folder / f"cells-{'quick' if quick else 'full'}-{seed}.jsonl")
@@ -71,7 +71,7 @@ def run_study(name: str, folder: Path, quick: bool, seed: int, progress: Progres
 
 
 class Ledger:
-    """Results in a file, one line each, written as they are done; a line torn by a kill is done again."""
+    """Results in a file, one per line, written when they are done; the cell of a torn line is computed again."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -90,7 +90,8 @@ class Ledger:
                 self.results[entry["cell"]] = entry["result"]
 
     def add(self, cell: str, result: dict[str, Any]) -> None:
-        # the newline comes first, so that a torn line before it spoils itself only
+        """Store the result of a cell."""
+        # the newline comes first, so that a torn line before it spoils no other
         line = "\n" + json.dumps({"cell": cell, "version": __version__, "result": result})
         with self.path.open("a", encoding="utf-8") as file:
             file.write(line)

@@ -1,7 +1,7 @@
-"""What the studies of EPIMC share: lines of agents against `pimc` at growing budgets, as a table and a picture.
+"""Common parts of the EPIMC studies: matches of agents against `pimc` at growing budgets, as a table and a picture.
 
-A budget is a ratio, ours : PIMC's. The paper counts seconds, with one for PIMC; what a second buys depends on the code,
-what a ratio buys does not.
+A budget is a ratio of iterations, ours : PIMC's. The paper's budgets are seconds, one of them for PIMC. What a second
+buys depends on the code; what a ratio buys does not. A line is one agent over all budgets.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,20 +18,24 @@ CARD_GAME, BATTLESHIP = "card_game", "battleship"
 DARK_CHESS = "dark_chess(size=4,repetition=ignore)"
 PHANTOM_TTT = "phantom_ttt"
 DARK_HEX, SMALL_HEX = "dark_hex(rows=4,cols=4)", "dark_hex(rows=3,cols=3)"
-BASE = {PHANTOM_TTT: 2000}  # iterations of PIMC, 200 where nothing is said
+BASE = {PHANTOM_TTT: 2000}  # iterations of PIMC; 200 in other games
 PUBLISHED_GAMES = 500
 
 
 def cells_of(
     games: Mapping[str, Sequence[float]], lines: Mapping[str, str], each: int, seed: int
 ) -> dict[str, dict[str, Any]]:
-    """A match for each game, line and ratio; by line the agent's spec without its budget, such as `epimc(depth=1`."""
-    found = {}
+    """One match for each game, line and ratio.
+
+    `games` has the ratios of each game, `lines` each line's agent without its budget, such as `epimc(depth=1`. A match
+    has `each` games.
+    """
+    cells = {}
     for game, ratios in games.items():
         base = BASE.get(game, 200)
         for line, agent in lines.items():
             for ratio in ratios:
-                found[f"{game}, {line}, {ratio_text(ratio)}"] = {
+                cells[f"{game}, {line}, {ratio_text(ratio)}"] = {
                     "game": game,
                     "line": line,
                     "ratio": ratio,
@@ -40,11 +44,11 @@ def cells_of(
                     "games": each,
                     "seed": seed,
                 }
-    return found
+    return cells
 
 
 def meet(game: str, line: str, ratio: float, agent: str, opponent: str, games: int, seed: int) -> dict[str, Any]:
-    """A match; what it came to."""
+    """Play a match; returns its score, and both agents' mean time in ms and overruns."""
     result = play_match(game, [agent, opponent], games, seed)
     times = [timing.summary() if (timing := result.timing(k)) else None for k in (0, 1)]
     return {
@@ -65,7 +69,7 @@ def ratio_text(ratio: float) -> str:
 
 
 def table_of(results: Results, published: Mapping[tuple[str, str], str], note: str) -> str:
-    """Win rates with their intervals by ratio, beside what the paper's text says of them."""
+    """A table of win rates with their intervals by ratio, beside the paper's statements about them."""
     ratios = sorted({result["ratio"] for result in results.values()})
     columns = ["game", "agent", *map(ratio_text, ratios), "ms a move", "published"]
     rows = []
@@ -80,27 +84,27 @@ def table_of(results: Results, published: Mapping[tuple[str, str], str], note: s
 
 
 def rate_text(point: dict[str, Any]) -> str:
-    """A win rate in per cent, with its 95 % interval."""
+    """A win rate in per cent, with its 95 % confidence interval."""
     low, high = wilson(point["score"], point["games"])
     return f"{point['score'] / point['games']:.0%} ({100 * low:.0f}–{100 * high:.0f})"
 
 
 def grouped(results: Results) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """Points by game and line."""
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    """The results by game and line."""
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for result in results.values():
-        found.setdefault((result["game"], result["line"]), []).append(result)
-    return found
+        groups.setdefault((result["game"], result["line"]), []).append(result)
+    return groups
 
 
 def short(game: str) -> str:
-    """The game for people: a name, and a size where there are several."""
+    """The title of a game: its name, and its size where several sizes occur."""
     sizes = {DARK_CHESS: "4×4", DARK_HEX: "4×4", SMALL_HEX: "3×3"}
     return f"{game.partition('(')[0]} {sizes.get(game, '')}".strip()
 
 
 def draw_panels(results: Results, path: Path, xlabel: str = "budget, ours : PIMC's") -> None:
-    """Win rate against budget, a panel for each game."""
+    """Draw the win rate over the budget, one panel per game."""
     groups = grouped(results)
     games = list(dict.fromkeys(game for game, _ in groups))
     columns = min(3, len(games))

@@ -1,15 +1,15 @@
-"""What the tables of studies share: Markdown, means with standard errors, and results picked by what they say."""
+"""Common parts of the studies' tables: Markdown, means with standard errors, selection of results."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-Results = dict[str, dict[str, Any]]
+Results = dict[str, dict[str, Any]]  # the result of each cell, by its name
 
 
 def markdown(columns: Sequence[str], rows: Iterable[Sequence[Any]], left: Iterable[int] = (0,)) -> str:
-    """A table; the columns with these numbers are aligned to the left, all others to the right."""
+    """A Markdown table; the columns with the numbers `left` are aligned to the left, all others to the right."""
     marks = ["---" if i in set(left) else "---:" for i in range(len(columns))]
     lines = [f"| {' | '.join(columns)} |", f"|{'|'.join(marks)}|"]
     lines += ["|" + "".join(f" {cell} |" if cell != "" else " |" for cell in row) for row in rows]
@@ -17,7 +17,7 @@ def markdown(columns: Sequence[str], rows: Iterable[Sequence[Any]], left: Iterab
 
 
 def chosen(results: Results, **facts: Any) -> list[dict[str, Any]]:
-    """The results that have all these facts."""
+    """The results in which all these entries have these values."""
     return [result for result in results.values() if facts.items() <= result.items()]
 
 
@@ -35,5 +35,5 @@ def mean_and_error(runs: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def plus_minus(mean: float, error: float, digits: int = 3) -> str:
-    """A mean with its standard error."""
+    """A mean with its standard error, as text."""
     return f"{mean:.{digits}f} ± {error:.{digits}f}"

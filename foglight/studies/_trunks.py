@@ -1,4 +1,4 @@
-"""What the studies of value networks share: trunks, and networks trained on data sets of the published sizes."""
+"""Common parts of the studies of value networks: trunks, and networks trained on data sets of the published sizes."""
 
 import functools
 import tempfile
@@ -8,27 +8,27 @@ from typing import Any
 from foglight.names import BadInput
 from foglight.studies._tables import Results
 
-TRUNKS = {"goofspiel(cards=5)": 4, "leduc_poker": 7}  # depth: two rounds; five transitions after the two deals
-STRATEGIES = 1000
-SEEDS = {True: 1, False: 10}  # by quick
-LONGEST = 2**17  # steps, of a full run
-JUDGING = 1000  # iterations of CFR+
+TRUNKS = {"goofspiel(cards=5)": 4, "leduc_poker": 7}  # depth in transitions: two rounds; two deals and five more
+STRATEGIES = 1000  # random strategies per data set
+SEEDS = {True: 1, False: 10}  # runs per kind of network, by quick
+LONGEST = 2**17  # training steps of a full run
+JUDGING = 1000  # CFR+ iterations for a trunk's exploitability
 
 
 def cells_of(exact: str, kinds: Sequence[str], quick: bool, seed: int, **arguments: Any) -> Results:
-    """For each game a cell of exact values, and one for each kind of network and run."""
-    found: Results = {}
+    """The cells: for each game one with exact values at the leaves, and one for each kind of network and run."""
+    cells: Results = {}
     for game in TRUNKS:
-        found[f"{game}, {exact}"] = {"game": game, "kind": exact}
+        cells[f"{game}, {exact}"] = {"game": game, "kind": exact}
         for run in range(seed, seed + SEEDS[quick]):
             for kind in kinds:
-                given = {"game": game, "kind": kind, "seed": run, "strategies": STRATEGIES}
-                found[f"{game}, {kind}, {run}"] = given | arguments
-    return found
+                common = {"game": game, "kind": kind, "seed": run, "strategies": STRATEGIES}
+                cells[f"{game}, {kind}, {run}"] = common | arguments
+    return cells
 
 
 def training_of(game: str, kind: str, strategies: int, seed: int, mass: bool = True) -> tuple[Any, str]:
-    """A network that is yet to be trained, and the device on which it will be."""
+    """An untrained network with its data set, and the device that it will be trained on."""
     torch = limited_torch()
     from foglight.values.networks.training import Settings, Training
 
@@ -37,7 +37,7 @@ def training_of(game: str, kind: str, strategies: int, seed: int, mass: bool = T
 
 
 def limited_torch() -> Any:
-    """PyTorch on one core: networks this small only wait for more."""
+    """PyTorch limited to one thread: more only slow networks this small."""
     try:
         import torch
     except ImportError:
@@ -48,6 +48,7 @@ def limited_torch() -> Any:
 
 @functools.lru_cache(maxsize=1)
 def _data(game: str, strategies: int, seed: int) -> Any:
+    """The data set of a game's trunk."""
     from foglight.values.networks.datasets import Request
     from foglight.values.trunk.generation import generate
 

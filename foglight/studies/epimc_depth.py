@@ -1,7 +1,7 @@
 """Figure 2 of EPIMC: win rate against PIMC by depth, over budget ratios, in five games [Arjonilla2024].
 
-Depths 1, 2 and 3 sample all actions alike and solve what was recorded by information set search, as published. Two
-lines are ours: steered sampling at depth 3, and the depth left to the agent.
+At depths 1, 2 and 3, actions are sampled uniformly and the recorded paths are solved by information set search, as
+published. Two lines are ours: steered sampling at depth 3, and steered sampling with the depth left to the agent.
 """
 
 from typing import Any

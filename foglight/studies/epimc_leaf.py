@@ -1,7 +1,7 @@
-"""Figure 4 of EPIMC: leaves valued by minimax or by one random game [Arjonilla2024].
+"""Figure 4 of EPIMC: values of leaves by minimax or by one random game [Arjonilla2024].
 
-Depth 3, information set search, PIMC with random games. Minimax searches each leaf to the end of the game, with all
-cards open, and remembers positions; budgets are equal in leaves, not in time.
+The depth is 3, paths are solved by information set search, and PIMC plays random games. Minimax searches each leaf to
+the end of the game, with perfect information, and caches positions. Budgets are equal in leaves, not in time.
 """
 
 from typing import Any

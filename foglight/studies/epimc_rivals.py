@@ -1,8 +1,8 @@
 """Figure 5 of EPIMC: all online algorithms against PIMC, by time [Arjonilla2024].
 
-Here budgets are seconds, since agents do different things in an iteration; the quick form gives all of them the same.
-Rivals have the paper's settings: IS-MCTS explores with 1, OOS aims at information states, IIMC takes 5 samples at its
-second level. Results depend on the machine, and do not follow from the seed.
+Budgets are seconds here, since an iteration means different work for different agents. The quick form gives all agents
+the same budget. Rivals have the paper's settings: IS-MCTS has the exploration constant 1, OOS targets information
+states, IIMC takes 5 samples at its second level. Results depend on the machine, and do not follow from the seed.
 """
 
 from pathlib import Path
@@ -27,16 +27,16 @@ PUBLISHED = {
     **{(game, "epimc, depth 2"): "as ismcts, or better" for game in (DARK_CHESS, PHANTOM_TTT)},
     **{(game, "ismcts"): "better than oos, iimc, random" for game in (DARK_CHESS, PHANTOM_TTT, DARK_HEX)},
 }
-SECONDS = 0.02  # of PIMC, for a move
+SECONDS = 0.02  # per move of PIMC
 
 
 def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
-    found = {}
+    result = {}
     for game in (DARK_CHESS, PHANTOM_TTT, DARK_HEX):
         for line, agent in LINES.items():
             for ratio in (1,) if quick else (1, 10, 100):
                 budget = "" if agent == "random" else f",time={SECONDS * ratio:g})"
-                found[f"{game}, {line}, {ratio}:1"] = {
+                result[f"{game}, {line}, {ratio}:1"] = {
                     "game": game,
                     "line": line,
                     "ratio": ratio,
@@ -45,7 +45,7 @@ def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
                     "games": 60 if quick else _matches.PUBLISHED_GAMES,
                     "seed": seed,
                 }
-    return found
+    return result
 
 
 work = _matches.meet
@@ -65,7 +65,7 @@ def draw(results: _matches.Results, path: Path) -> None:
 
 
 def _draw_equal(results: _matches.Results, path: Path) -> None:
-    """Win rates at one budget: a panel for each game, a line for each agent."""
+    """Draw win rates at one budget: one panel per game, one bar per agent."""
     groups = _matches.grouped(results)
     games = list(dict.fromkeys(game for game, _ in groups))
     figure, parts = panels(len(games), 3.6 * len(games), 3.2, sharey=True)

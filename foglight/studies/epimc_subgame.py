@@ -1,7 +1,7 @@
-"""Figure 3 of EPIMC: what was sampled, solved by information set search or by CFR+ [Arjonilla2024].
+"""Figure 3 of EPIMC: sampled paths solved by information set search or by CFR+ [Arjonilla2024].
 
-Both record the same kind of paths, of three decisions. CFR+ takes 1000 iterations and plays its average strategy. It
-needs a tenth of a second a move where information set search needs milliseconds; budgets are equal in paths, not in
+Both record the same kind of paths, of three decisions. CFR+ runs 1000 iterations and plays its average strategy. It
+needs a tenth of a second per move, where information set search needs milliseconds. Budgets are equal in paths, not in
 time.
 """
 

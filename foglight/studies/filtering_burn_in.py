@@ -1,7 +1,7 @@
-"""Figure 5 of history filtering: what burning samples of the Gibbs sampler buys at an equal cost [Solinas2023].
+"""Figure 5 of history filtering: burn-in between samples of the Gibbs sampler at equal cost [Solinas2023].
 
-A sample is taken after every `burn` transitions of the RingSwap chain; with the same number of transitions, burning
-less gives more samples that are less independent. Errors are those of the value of a public belief state, as in
+A sample is taken after every `burn` transitions of the RingSwap chain. At the same number of transitions, a shorter
+burn-in gives more samples that are less independent. Errors are those of the value of a public belief state, as in
 `filtering_values`, with policies learned by independent Q-learning.
 """
 
@@ -15,7 +15,7 @@ from foglight.studies._tables import Results, markdown, mean_and_error, named, p
 from foglight.studies.filtering_sizes import SIZES
 from foglight.studies.filtering_values import LEARNED, belief, gibbs_values
 
-BURNS = (1, 5, 20, 100)
+BURNS = (1, 5, 20, 100)  # transitions per sample
 TRANSITIONS = (100, 200, 500, 1000, 2000, 5000, 10_000)
 
 
@@ -25,10 +25,11 @@ def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
 
 
 def work(size: int, seed: int) -> dict[str, Any]:
-    found, odds, values = belief(size, LEARNED, seed)
+    """By burn-in, the error of the value after each number of transitions."""
+    deals, odds, values = belief(size, LEARNED, seed)
     truth, errors = float(odds @ values), {}
     for burn in BURNS:
-        sampled = gibbs_values(found, max(TRANSITIONS) // burn, burn, seed)
+        sampled = gibbs_values(deals, max(TRANSITIONS) // burn, burn, seed)
         errors[str(burn)] = [abs(float(sampled[: n // burn].mean()) - truth) for n in TRANSITIONS]
     return errors
 

@@ -1,11 +1,11 @@
 """Table 2 of history filtering: entropy and variance of public belief states by policy bias [Solinas2023, Supplement].
 
-Entropy, in bits, is that of the histories' reach probabilities within the public state; variance is that of the
-histories' values for seat 0 under the same weights. Positions are played by the policy itself, and voids may have been
-shown: the reading of the paper that comes closest to its numbers at the two smaller sizes; at the largest, where it is
-one to two bits too high, `filtering_positions` tries others. Without voids entropy is higher, at a bias of 0.5 about
-7.4, 13.1 and 18.4 bits, and it is higher still where positions come from random play, since what was played then tells
-less about who holds what. Policies see hands, not the order of dealing.
+Entropy, in bits, is that of the histories' normalised reach probabilities within the public state. Variance is that of
+the histories' values for seat 0 under the same weights. Positions are played by the policy itself, and players may have
+shown voids. Of all readings of the paper, this one comes closest to its numbers at the two smaller sizes. At the
+largest, where our entropy is one to two bits too high, `filtering_positions` tries others. Without voids entropy is
+higher: at a bias of 0.5 about 7.4, 13.1 and 18.4 bits. It is higher still if positions come from random play, since the
+cards played then tell less about the hands. Policies see hands, not the order of dealing.
 """
 
 from pathlib import Path
@@ -21,7 +21,7 @@ from foglight.studies.filtering_sizes import SIZES, position
 from foglight.worlds.deals.filter import DealFilter
 
 BIASES = (0.5, 0.7, 0.9)
-PUBLISHED = {  # size: entropy and variance by bias, each with its standard error
+PUBLISHED = {  # size: entropies by bias, then variances by bias, each with its standard error
     192: ((6.84, 0.05), (6.13, 0.07), (4.89, 0.07), (12.98, 1.12), (10.11, 0.95), (5.36, 0.93)),
     12_960: ((12.04, 0.06), (10.99, 0.08), (9.30, 0.08), (8.77, 1.02), (6.01, 0.86), (2.38, 0.58)),
     544_320: ((16.21, 0.25), (14.06, 0.45), (12.36, 0.17), (10.55, 1.17), (11.44, 2.40), (8.77, 2.01)),
@@ -29,7 +29,7 @@ PUBLISHED = {  # size: entropy and variance by bias, each with its standard erro
 
 
 def belief(size: int, policy: Any, seed: int) -> tuple[DealFilter, np.ndarray, np.ndarray]:
-    """A public belief state played by the policy: its filter, each history's probability, and its value for seat 0."""
+    """A public belief state played by the policy: its filter, and each history's probability and value for seat 0."""
     state = position(size, seed, policy, voids=True)
     deals = DealFilter(state.game, state.observations(-1), -1, policy)
     parts = [(weights, values_of(deals, worlds)) for _, weights, worlds in deals.batches()]
@@ -38,7 +38,7 @@ def belief(size: int, policy: Any, seed: int) -> tuple[DealFilter, np.ndarray, n
 
 
 def values_of(deals: DealFilter, worlds: np.ndarray) -> np.ndarray:
-    """The value of each world for seat 0 when everybody goes on with the policy."""
+    """The expected payoff of seat 0 from each world when all seats follow the policy."""
     return expected_returns(deals.game, deals.policy, worlds)[:, 0]
 
 

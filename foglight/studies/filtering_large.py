@@ -1,19 +1,19 @@
 """Beyond the history-filtering paper: its value-estimation task with 52 cards, four seats and twelve tricks.
 
-No listing is possible here, and none is needed: uniform histories can be drawn exactly and independently by counting
-deals, so that a large importance-weighted sample gives the value of the public belief state. Against this reference,
-estimates from n histories:
+Enumeration is impossible here, and not needed. Uniform histories can be drawn exactly and independently by counting
+deals, so a large importance-weighted sample gives the value of the public belief state: the reference. It is compared
+with estimates from n histories of these samplers:
 
     independent     drawn from the reference sample by weight, so without the reference's own error
     importance      drawn uniformly, weighted by reach probability
     RingSwap k      from the paper's chain, k transitions before each
     drawn rings k   from the cheaper chain, k transitions before each
 
-A history is worth to seat 0 what everybody's going on with the policy brings: the mean of 64 playouts of the policy
-from its last world; in the reference, where there are hundreds of thousands of histories, of one. Policies are random
-with a bias of 0.3. With more bias, or more tricks played, fewer of the uniform histories matter: the table says how
-many equally weighted ones the reference is worth, and its standard error, below which no error means anything. Chains
-start at one of 256 uniform histories, drawn by weight.
+The value of a history is the expected payoff of seat 0 when all seats follow the policy from its last world. It is
+estimated by the mean of 64 playouts, and by a single playout in the reference, which has hundreds of thousands of
+histories. Policies are random with a bias of 0.3. With more bias, or more tricks played, fewer of the uniform histories
+matter. The table gives the effective sample size of the reference, and its standard error; errors below that mean
+nothing. Chains start at one of 256 uniform histories, drawn by weight.
 """
 
 import random
@@ -45,7 +45,7 @@ from foglight.worlds.deals.diagnostics import of_weights
 from foglight.worlds.deals.filter import DealFilter
 
 GAME, BIAS = "oh_hell(players=4,tricks=12)", 0.3
-TRICKS = (1, 4)  # played
+TRICKS = (1, 4)  # tricks played before the position
 SAMPLES = (1, 2, 5, 10, 20, 50, 100, 200, 400)
 RING_SWAP, DRAWN_RINGS = (1, 10), (10, 100, 1000)  # transitions before each sample
 METHODS = (
@@ -54,13 +54,13 @@ METHODS = (
     *(f"RingSwap {burn_in}" for burn_in in RING_SWAP),
     *(f"drawn rings {burn_in}" for burn_in in DRAWN_RINGS),
 )
-PLAYOUTS = 64
+PLAYOUTS = 64  # per history, outside the reference
 
 
 def position(tricks: int, seed: int) -> State:
-    """A public state played by the policy, after so many tricks."""
+    """A public state played by the policy, after this many tricks."""
     rng, state, policy = random.Random(seed), State(GAME), Biased(BIAS, seed)
-    for _ in range(2 + 48 + 1 + 4 + 4 * tricks):  # number of tricks, dealer, the deal and the card turned, bids, cards
+    for _ in range(2 + 48 + 1 + 4 + 4 * tricks):  # actions: tricks, dealer; deal; turned card; bids; cards
         actions, odds = np.array(state.actions()), np.ones(len(state.actions()))
         if state.player >= 0:
             weigh(policy, state.game, state.world, state.player, actions, len(actions), odds)
@@ -79,43 +79,45 @@ def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
 
 def work(tricks: int, size: int, seed: int) -> dict[str, Any]:
     state, most, rng = position(tricks, seed), max(SAMPLES), np.random.default_rng(seed)
-    found = DealFilter(state.game, state.observations(-1), -1, Biased(BIAS, seed))
-    _, odds, worlds = found._uniform(size, seed)
-    values = _values(found, worlds, 1, seed)
+    deals = DealFilter(state.game, state.observations(-1), -1, Biased(BIAS, seed))
+    _, odds, worlds = deals._uniform(size, seed)
+    values = _values(deals, worlds, 1, seed)
     truth = float(np.average(values, weights=odds))
     error = float(np.sqrt((odds**2) @ (values - truth) ** 2) / odds.sum())
     result: dict[str, Any] = {"value": truth, "error": error, "effective": of_weights(odds)}
     chosen = worlds[rng.choice(size, most, p=odds / odds.sum())]
-    result["independent"] = _errors(_values(found, chosen, PLAYOUTS, seed), np.ones(most), truth)
+    result["independent"] = _errors(_values(deals, chosen, PLAYOUTS, seed), np.ones(most), truth)
     begin = time.perf_counter()
-    _, odds, worlds = found._uniform(most, seed + 1)
+    _, odds, worlds = deals._uniform(most, seed + 1)
     result["importance seconds"] = time.perf_counter() - begin
-    result["importance"] = _errors(_values(found, worlds, PLAYOUTS, seed), odds, truth)
+    result["importance"] = _errors(_values(deals, worlds, PLAYOUTS, seed), odds, truth)
     for swaps, name, burn_ins in ((False, "RingSwap", RING_SWAP), (True, "drawn rings", DRAWN_RINGS)):
         for burn_in in burn_ins:
-            chain = found.chain(seed, swaps)
+            chain = deals.chain(seed, swaps)
             chain.run(1)
             begin = time.perf_counter()
-            deals, patterns, _ = chain.run(most, burn_in)
+            hands, patterns, _ = chain.run(most, burn_in)
             result[f"{name} {burn_in} seconds"] = time.perf_counter() - begin
-            drawn = _values(found, found.last_worlds(deals, patterns), PLAYOUTS, seed)
+            drawn = _values(deals, deals.last_worlds(hands, patterns), PLAYOUTS, seed)
             result[f"{name} {burn_in}"] = _errors(drawn, np.ones(most), truth)
     return result
 
 
-def _values(found: DealFilter, worlds: np.ndarray, playouts: int, seed: int) -> np.ndarray:
-    """What each world is worth to seat 0, on average over playouts of the policy."""
+def _values(deals: DealFilter, worlds: np.ndarray, playouts: int, seed: int) -> np.ndarray:
+    """The mean payoff of seat 0 over playouts of the policy from each world."""
     out = np.zeros(len(worlds))
-    _play_out(found.game, found.policy, worlds, playouts, generator(seed, playouts), out)
+    _play_out(deals.game, deals.policy, worlds, playouts, generator(seed, playouts), out)
     return out
 
 
 def _errors(values: np.ndarray, weights: np.ndarray, truth: float) -> list[float]:
+    """The absolute error of the weighted mean of the first n values, for each n of SAMPLES."""
     return [abs(float(np.average(values[:n], weights=weights[:n])) - truth) for n in SAMPLES]
 
 
 @kernel
 def _play_out(game, policy, worlds, playouts, random, out):
+    """Add the mean payoff of seat 0 over playouts of the policy from each world to `out`."""
     room = new_worlds(game, 2)
     actions, odds, payoffs = np.empty(max_legal(game), np.int64), np.empty(max_legal(game)), np.empty(num_players(game))
     for w in range(len(worlds)):

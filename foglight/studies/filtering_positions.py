@@ -1,11 +1,15 @@
-"""How positions are made, and what that does to the entropies of Table 2 of history filtering [Solinas2023].
+"""Ways to choose positions, and their effect on the entropies of Table 2 of history filtering [Solinas2023].
 
-The paper does not say how its public states were made. Played: by the policy itself, as in `filtering_entropy`. At
-random: by uniform play, so that what was played tells less of who holds what. Favourites: by the policy's likeliest
-actions. Alike: each public state as likely as any other, though few deals may lead to it; then most show voids.
+The paper does not say how its public states were chosen. We try four ways:
 
-The size that names a row is that of a public state without voids. So entropies of what was played are also given by how
-many histories there are at most, as if large ones had not come to an end. Entropy is in bits, over all histories.
+    played      by the policy itself, as in `filtering_entropy`
+    at random   by uniform play, so that the cards played tell less about the hands
+    favourites  by the policy's likeliest actions
+    alike       every public state is equally likely, even if few deals lead to it; most then show voids
+
+The size that names a row is that of a public state without voids; voids make it smaller. So the entropies of `played`
+are also given for public states with at most a certain number of histories, as if larger ones had failed to finish.
+Entropy is in bits, over all histories.
 """
 
 import itertools
@@ -26,8 +30,8 @@ from foglight.studies.filtering_sizes import SIZES, new_game, position
 from foglight.worlds.deals.filter import DealFilter
 
 WAYS = ("played", "at random", "favourites", "alike")
-RUNS = {True: {192: 40, 12_960: 40, 544_320: 20}, False: dict.fromkeys(SIZES, 100)}  # by quick
-MOST = (408_240, 291_600, 116_640)  # histories, of the largest size: voids leave one of four numbers
+RUNS = {True: {192: 40, 12_960: 40, 544_320: 20}, False: dict.fromkeys(SIZES, 100)}  # by quick, then by size
+MOST = (408_240, 291_600, 116_640)  # histories: the sizes that voids can leave of the largest public state
 
 
 def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
@@ -43,15 +47,15 @@ def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
 def work(way: str, size: int, bias: float, seed: int) -> dict[str, Any]:
     policy = Biased(bias, seed)
     state = made(way, size, policy, seed)
-    found = DealFilter(state.game, state.observations(-1), -1, policy)
-    odds = np.concatenate([weights for _, weights, _ in found.batches()])
+    deals = DealFilter(state.game, state.observations(-1), -1, policy)
+    odds = np.concatenate([weights for _, weights, _ in deals.batches()])
     odds = odds[odds > 0] / odds.sum()
     entropy = float(-odds @ np.log2(odds))
-    return {"way": way, "size": size, "bias": bias, "entropy": entropy, "histories": found.count()}
+    return {"way": way, "size": size, "bias": bias, "entropy": entropy, "histories": deals.count()}
 
 
 def made(way: str, size: int, policy: Biased, seed: int) -> State:
-    """A public state of that size, or smaller where voids have been shown."""
+    """A public state of this size, or smaller if it shows voids."""
     if way == "played":
         return position(size, seed, policy, voids=True)
     if way == "at random":
@@ -64,13 +68,13 @@ def made(way: str, size: int, policy: Biased, seed: int) -> State:
 
 
 def alike(size: int, rng: random.Random) -> State:
-    """A public state, each as likely as any other: draw all that is seen, again and again, until a deal fits it."""
+    """A uniformly random public state: draw all public information until some deal agrees with it."""
     suits, ranks, tricks, played = SIZES[size]
     while True:
         turned, *cards = rng.sample(range(suits * ranks), suits * ranks)
         dealer, bids = rng.randrange(3), [rng.randrange(tricks + 1) for _ in range(3)]
         if sum(bids) == tricks:
-            continue  # the dealer bids last, and may not make the bids add up
+            continue  # the dealer bids last, and may not make the bids add up to the number of tricks
         seen, left = cards[: 3 * played], cards[3 * played :]
         movers, n = _movers(suits, dealer, turned, seen), tricks - played
         for rest in itertools.permutations(left, 3 * n):
@@ -86,7 +90,7 @@ def alike(size: int, rng: random.Random) -> State:
 
 
 def _movers(suits: int, dealer: int, turned: int, seen: list[int]) -> list[int]:
-    """Who played each of the cards."""
+    """The seat that played each of the cards."""
     movers: list[int] = []
     leader = (dealer + 1) % 3
     for first in range(0, len(seen), 3):
@@ -98,7 +102,7 @@ def _movers(suits: int, dealer: int, turned: int, seen: list[int]) -> list[int]:
 
 
 def _follows(suits: int, hands: list[list[int]], movers: list[int], seen: list[int]) -> bool:
-    """Whether everybody who could follow suit did."""
+    """Whether every seat that could follow suit did."""
     for n, (mover, card) in enumerate(zip(movers, seen, strict=True)):
         led = seen[n - n % 3] % suits
         if card % suits != led and any(own % suits == led and own not in seen[:n] for own in hands[mover]):
@@ -107,36 +111,36 @@ def _follows(suits: int, hands: list[list[int]], movers: list[int], seen: list[i
 
 
 def _entropies(results: Results, way: str, size: int, bias: float, most: int | None = None) -> list[float]:
-    found = chosen(results, way=way, size=size, bias=bias)
-    return [result["entropy"] for result in found if most is None or result["histories"] <= most]
+    several = chosen(results, way=way, size=size, bias=bias)
+    return [result["entropy"] for result in several if most is None or result["histories"] <= most]
 
 
 def rows(results: Results) -> list[tuple[str, int, list[list[float]]]]:
-    """A name, a size, and the entropies at each bias."""
-    found = [(way, size, [_entropies(results, way, size, bias) for bias in BIASES]) for size in SIZES for way in WAYS]
+    """The rows of the table: a name, a size, and the entropies at each bias."""
+    result = [(way, size, [_entropies(results, way, size, bias) for bias in BIASES]) for size in SIZES for way in WAYS]
     largest = max(SIZES)
     for most in MOST:
         parts = [_entropies(results, "played", largest, bias, most) for bias in BIASES]
-        found.append((f"played, at most {most:,} histories", largest, parts))
-    return found
+        result.append((f"played, at most {most:,} histories", largest, parts))
+    return result
 
 
 def table(results: Results) -> str:
-    """Beside each mean, the number of runs that would have the published error."""
+    """Mean entropies; beside each one, the number of runs that would give the published standard error."""
     lines: list[list[str]] = []
     for size, published in PUBLISHED.items():
         shown = [text for number in published[: len(BIASES)] for text in (plus_minus(*number, 2), "")]
         lines.append([f"{size:,}", "published", *shown])
         for name, _, parts in (row for row in rows(results) if row[1] == size):
-            said = []
+            texts = []
             for part, (_, error) in zip(parts, published, strict=False):
                 if len(part) < 2:
-                    said += [f"{len(part)} runs", ""]
+                    texts += [f"{len(part)} runs", ""]
                     continue
                 spread = statistics.stdev(part)
                 mean = plus_minus(statistics.mean(part), spread / len(part) ** 0.5, 2)
-                said += [mean, f"{(spread / error) ** 2:.0f}"]
-            lines.append([f"{size:,}", name, *said])
+                texts += [mean, f"{(spread / error) ** 2:.0f}"]
+            lines.append([f"{size:,}", name, *texts])
     columns = ["size", "positions", *(text for bias in BIASES for text in (f"bias {bias}", "runs like published"))]
     return markdown(columns, lines, left=(1,))
 

@@ -1,8 +1,7 @@
-"""Table 1 of history filtering: public states of Oh Hell and how many histories each holds [Solinas2023, Supplement].
+"""Table 1 of history filtering: the number of histories in public states of Oh Hell [Solinas2023, Supplement].
 
-A random game is played until so many tricks are over; positions in which somebody has shown a void hold fewer
-histories, and are passed over. The size is counted by dynamic programming and, where it is listed, by enumeration. By
-hand, for unseen cards n and hands of three seats that were dealt k cards each:
+A random game is played for a number of tricks. Positions in which a seat has shown a void have fewer histories, and are
+skipped. The size is counted twice, by dynamic programming and by enumeration. By hand:
 
     192     = 4 * 3 * 2 ways to give three of 4 unseen cards to three seats, times (2!)^3 orders of dealing
     12 960  = 5 * 4 * 3, times (3!)^3
@@ -29,18 +28,18 @@ SIZES = {  # published size: suits, ranks, tricks, tricks played; three seats
 
 
 def new_game(size: int) -> State:
-    """The game whose public states have that size, at its beginning."""
+    """The start of the game whose public states have this size."""
     suits, ranks, tricks, _ = SIZES[size]
     return State(f"oh_hell(players=3,suits={suits},ranks={ranks},tricks={tricks})")
 
 
 def position(size: int, seed: int, policy: Any = None, voids: bool = False) -> State:
-    """A random public state, played by the policy or at random, of that size; or smaller, if voids may be shown."""
+    """A random public state of this size, played by the policy or uniformly; smaller if `voids` are allowed."""
     _, _, tricks, played = SIZES[size]
     rng = random.Random(seed)
     while True:
         state = new_game(size)
-        # number of tricks, dealer, the deal and the card turned, three bids, then three cards a trick
+        # actions: number of tricks, dealer, the deal, the turned card, three bids, three cards per trick
         for _ in range(2 + 3 * tricks + 1 + 3 + 3 * played):
             odds: list[float] | None = None
             if policy is not None and state.player >= 0:
@@ -58,9 +57,9 @@ def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
 
 def work(size: int, seed: int) -> dict[str, Any]:
     state = position(size, seed)
-    found = DealFilter(state.game, state.observations(-1), -1)
-    enumerated = sum(len(weights) for _, weights, _ in found.batches())
-    return {"game": str(state.game), "counted": found.count(), "enumerated": enumerated}
+    deals = DealFilter(state.game, state.observations(-1), -1)
+    enumerated = sum(len(weights) for _, weights, _ in deals.batches())
+    return {"game": str(state.game), "counted": deals.count(), "enumerated": enumerated}
 
 
 def table(results: Results) -> str:

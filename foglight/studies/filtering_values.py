@@ -1,16 +1,16 @@
 """Figures 4 and 6 of history filtering: error of the value of a public belief state by sampler [Solinas2023].
 
-The value of a public belief state is the mean over its histories, by reach probability, of what they are worth to seat
-0 when everybody goes on with the policy. It is known here exactly, by listing all histories, and estimated from n:
+The value of a public belief state is the expected payoff of seat 0 when all seats follow the policy: the mean over its
+histories, weighted by reach probability. It is known exactly here, by enumeration, and estimated from n histories:
 
     true        drawn from the exact probabilities
     importance  drawn uniformly, weighted by reach probability
     gibbs       from the RingSwap chain, 20 transitions before each
 
-Figure 4 has policies learned by independent Q-learning, Figure 6 random ones by policy bias. Positions are played by
-the policy, and may show voids. A run is a position. The paper draws once from each sampler in a run; here it is several
-times, and a run's error is their mean, because what is to be compared differs by less than the spread of single draws.
-Errors are means over runs, with standard errors.
+Figure 4 has policies learned by independent Q-learning, Figure 6 random policies by bias. Positions are played by the
+policy, and may show voids. A run is one position. The paper makes one estimate with each sampler per run. We make
+several, and a run's error is their mean, because samplers differ by less than the spread of single estimates. Errors
+are means over runs, with standard errors.
 """
 
 import functools
@@ -30,27 +30,28 @@ from foglight.worlds.deals.filter import DealFilter
 
 METHODS = ("true", "importance", "gibbs")
 SAMPLES = (1, 2, 5, 10, 20, 50, 100, 200, 400)
-BURN_IN = 20
-REPEATS = 10  # estimates of each sampler in a run
+BURN_IN = 20  # transitions before each sample
+REPEATS = 10  # estimates of each sampler per run
 LEARNED = "learned"
 POLICIES = (LEARNED, "0.5", "0.7", "0.9")
 
 
 @functools.lru_cache(maxsize=4)
 def learned(game: str) -> Any:
+    """A policy by independent Q-learning."""
     return q_learning(game, 150_000, explore=0.2, seed=0, room=1 << 21)
 
 
 def belief(size: int, policy: str, seed: int) -> tuple[DealFilter, np.ndarray, np.ndarray]:
-    """A public belief state by the policy of that name, as in `filtering_entropy`."""
+    """A public belief state played by the policy of this name, as in `filtering_entropy`."""
     chosen: Any = learned(str(position(size, 0).game)) if policy == LEARNED else Biased(float(policy), seed)
     return filtering_entropy.belief(size, chosen, seed)
 
 
-def gibbs_values(found: DealFilter, n: int, burn_in: int, seed: int) -> np.ndarray:
+def gibbs_values(deals: DealFilter, n: int, burn_in: int, seed: int) -> np.ndarray:
     """The values of n histories from the chain, `burn_in` transitions before each."""
-    deals, patterns, _ = found.chain(seed).run(n, burn_in)
-    return filtering_entropy.values_of(found, found.last_worlds(deals, patterns))
+    hands, patterns, _ = deals.chain(seed).run(n, burn_in)
+    return filtering_entropy.values_of(deals, deals.last_worlds(hands, patterns))
 
 
 def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
@@ -64,7 +65,7 @@ def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
 
 
 def work(policy: str, size: int, seed: int) -> dict[str, Any]:
-    found, odds, values = belief(size, policy, seed)
+    deals, odds, values = belief(size, policy, seed)
     truth, most = float(odds @ values), max(SAMPLES)
     rng = np.random.default_rng(seed)
     errors = {method: np.zeros((REPEATS, len(SAMPLES))) for method in METHODS}
@@ -73,7 +74,7 @@ def work(policy: str, size: int, seed: int) -> dict[str, Any]:
         drawn = {
             "true": (values[rng.choice(len(odds), most, p=odds)], np.ones(most)),
             "importance": (values[uniform], odds[uniform]),
-            "gibbs": (gibbs_values(found, most, BURN_IN, REPEATS * seed + repeat), np.ones(most)),
+            "gibbs": (gibbs_values(deals, most, BURN_IN, REPEATS * seed + repeat), np.ones(most)),
         }
         for method, (sampled, weights) in drawn.items():
             errors[method][repeat] = [abs(np.average(sampled[:n], weights=weights[:n]) - truth) for n in SAMPLES]

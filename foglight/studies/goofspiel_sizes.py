@@ -1,15 +1,15 @@
-"""Table 1 of particle value functions: how large public states of imperfect-information Goofspiel become.
+"""Table 1 of particle value functions: the sizes of public states of imperfect-information Goofspiel.
 
 Šustr, Kovařík and Lisý, "Particle Value Functions in Imperfect Information Games", Appendix A, Lemma 2. With N cards,
-after k rounds, some public state holds at least
+after k rounds, some public state has at least
 
     X(k) = N! (N - 1)! / ((N - k)! (N - 1 - k)! 2^k)    histories, and at least 2 sqrt(X(k)) information states of both
 
-because at least 2^k times as many histories know no draw, and 2^k public states share them. Beside the bound stand the
-exact sizes of the largest public state, from the tree of the game cut after k rounds: for few cards after every round,
-for 13 as far as the tree can be held. Information states are counted in the public state with the most histories;
-others have more, such as the one in which every round was a draw: each seat can have bid anything there, but it holds
-few histories. The last round plays itself here; the public state after N - 1 rounds is the one before that.
+because at least 2^k X(k) histories have no draw, and they are in 2^k public states. Beside the bound are the exact
+sizes of the largest public state, from the tree of the game cut after k rounds: for few cards after every round, for 13
+as far as the tree fits into memory. Information states are counted in the public state with the most histories. Others
+have more: where every round was a draw, each seat can have bid anything, but there are few histories. The last round
+has no choices and is played automatically here; the public state after N - 1 rounds is the one before it.
 """
 
 import math
@@ -24,7 +24,7 @@ from foglight.solving.whole.tree import Tree, build_tree
 from foglight.studies._tables import Results, markdown
 
 CARDS = 13
-PUBLISHED = {  # rounds: histories, information states; N = 13
+PUBLISHED = {  # rounds: histories and information states of both seats; N = 13
     0: ("1", "2"),
     1: ("78", "17.66"),
     2: ("5148", "144"),
@@ -39,12 +39,12 @@ PUBLISHED = {  # rounds: histories, information states; N = 13
     11: ("7.3e14", "5.4e7"),
     12: ("7.3e14", "5.4e7"),
 }
-SMALL = {True: (3, 4, 5), False: (3, 4, 5, 6)}  # by quick
+SMALL = {True: (3, 4, 5), False: (3, 4, 5, 6)}  # numbers of cards, by quick
 ENUMERATED = 3  # rounds of 13 cards: 2 944 656 histories; a fourth round would have 294 million
 
 
 def bound(cards: int, rounds: int) -> int:
-    """X(k), rounded up: histories come in whole numbers."""
+    """X(k), rounded up to a whole number of histories."""
     orders = math.perm(cards, rounds) * math.perm(cards - 1, rounds)
     return -(-orders // 2**rounds)
 
@@ -56,17 +56,17 @@ def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
 
 
 def work(cards: int, rounds: int) -> dict[str, Any]:
-    found: dict[str, Any] = {"cards": cards, "rounds": rounds, "bound": bound(cards, rounds)}
-    found["bound_states"] = 2 * math.sqrt(bound(cards, rounds))
+    result: dict[str, Any] = {"cards": cards, "rounds": rounds, "bound": bound(cards, rounds)}
+    result["bound_states"] = 2 * math.sqrt(bound(cards, rounds))
     if cards < CARDS or rounds <= ENUMERATED:
-        found |= largest(build_tree(f"goofspiel(cards={cards})", depth=2 * rounds), rounds)
-        assert found["histories"] >= found["bound"], f"the bound fails: {found}"
-        assert found["states"] >= found["bound_states"] - 1e-9, f"the bound fails: {found}"
-    return found
+        result |= largest(build_tree(f"goofspiel(cards={cards})", depth=2 * rounds), rounds)
+        assert result["histories"] >= result["bound"], f"the bound fails: {result}"
+        assert result["states"] >= result["bound_states"] - 1e-9, f"the bound fails: {result}"
+    return result
 
 
 def largest(tree: Tree, rounds: int) -> dict[str, int]:
-    """The most histories in one public state after so many rounds, and each seat's information states there."""
+    """The sizes of the largest public state after this many rounds: its histories and information states by seat."""
     public, own = public_states(tree, rounds)
     histories = np.bincount(public)
     states = [np.bincount(np.unique(np.stack([public, bids]), axis=1)[0]) for bids in own]
@@ -82,9 +82,9 @@ def largest(tree: Tree, rounds: int) -> dict[str, int]:
 
 
 def public_states(tree: Tree, rounds: int) -> tuple[np.ndarray, list[np.ndarray]]:
-    """For each history after so many rounds, a number of its public state, and for each seat a number of its bids.
+    """For each history after this many rounds, the number of its public state, and for each seat a number for its bids.
 
-    A public state is who took which prize; what a seat knows beside that is its own bids.
+    A public state is who took which prize. A seat's private information is its own bids.
     """
     public = np.zeros(1, np.int64)
     own = [np.zeros(1, np.int64), np.zeros(1, np.int64)]
@@ -104,10 +104,10 @@ def table(results: Results) -> str:
     columns += ["bound 2√X(k)", "published", "information states", "seat 0", "seat 1"]
     rows = []
     for result in results.values():
-        known = PUBLISHED[result["rounds"]] if result["cards"] == CARDS else ("", "")
+        published = PUBLISHED[result["rounds"]] if result["cards"] == CARDS else ("", "")
         exact = [f"{result[key]:,}" if key in result else "" for key in ("histories", "states", "seat_0", "seat_1")]
-        row = [result["cards"], result["rounds"], _short(result["bound"]), known[0], exact[0]]
-        rows.append([*row, _short(result["bound_states"]), known[1], *exact[1:]])
+        row = [result["cards"], result["rounds"], _short(result["bound"]), published[0], exact[0]]
+        rows.append([*row, _short(result["bound_states"]), published[1], *exact[1:]])
     return markdown(columns, rows, left=())
 
 

@@ -1,13 +1,13 @@
 """Figure 2 of particle value functions: linear targets, output by projection or by concatenation [Sustr2021].
 
-Targets are y = A x with n = 10, A and x normal (Section 5.3, Appendix D). The baseline learns A from whole vectors. The
-particle networks see each coordinate as one of a set, with a one-hot feature: change of basis and regression are one
-linear layer each, and there is an exact solution. With projection the loss has no local optimum; with concatenation the
-output is joined by one or two layers of ReLU (Appendix C), and learning stalls.
+Targets are y = A x with n = 10, and A and x normally distributed (Section 5.3, Appendix D). The baseline learns A from
+whole vectors. The particle networks see each coordinate as an element of a set, with a one-hot feature. Change of basis
+and regression are one linear layer each, and an exact solution exists. With projection the loss has no local optimum.
+With concatenation the output is joined by one or two layers with ReLU (Appendix C), and learning stalls.
 
-1000 points, batches of 64, Adam at 1e-3, single precision as in the paper. No layer has a bias but those of the join.
-Long after a network has learned everything, Adam's steps may blow up what is left of the gradient, and the loss jumps
-for a while; so the lowest loss of each run stands beside the last.
+There are 1000 points, in batches of 64, with Adam at 1e-3 in single precision, as in the paper. No layer has a bias but
+those of the join. Long after a network has converged, Adam's steps may amplify the remaining gradient, and the loss
+jumps for a while; so the table has the lowest loss of each run beside the last.
 """
 
 from pathlib import Path
@@ -19,9 +19,9 @@ from foglight.pictures import panels, save
 from foglight.studies._tables import Results, chosen, markdown
 
 N, POINTS, BATCH, RATE = 10, 1000, 64, 1e-3
-STEPS = {True: 10_000, False: 50_000}  # by quick
-SEEDS = {True: 2, False: 10}
-EVERY = 500
+STEPS = {True: 10_000, False: 50_000}  # training steps, by quick
+SEEDS = {True: 2, False: 10}  # runs, by quick
+EVERY = 500  # steps between two measurements of the loss
 VARIANTS = ("linear", "projection", "concatenation, 1 layer", "concatenation, 2 layers")
 PUBLISHED = {
     "linear": "0",
@@ -41,12 +41,12 @@ def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
 
 
 def work(variant: str, seed: int, steps: int) -> dict[str, Any]:
-    """The loss over all points, now and then during training."""
+    """Train a network; returns its loss over all points, every EVERY steps."""
     import torch
 
     from foglight.values.networks.architectures import Batch
 
-    torch.set_num_threads(1)  # matrices this small only wait for more
+    torch.set_num_threads(1)  # more only slow matrices this small
     torch.manual_seed(seed)
     matrix, points = torch.randn(N, N), torch.randn(POINTS, N)
     targets, network = points @ matrix.T, _network(variant)

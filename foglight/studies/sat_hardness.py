@@ -1,14 +1,14 @@
 """How hard filtering can be: the 3-FSAT game by enumeration and by a SAT solver [Solinas2023, Theorem 1].
 
-Seat 0 sets n variables unseen, then nature shows 4.26 n clauses that hold, the ratio at which random formulas are
-hardest. To the public any history is a satisfying assignment. Enumeration holds all assignments that satisfy the
-clauses so far, times the triples of variables that nature may be drawing:
+Seat 0 sets n variables in secret, then chance shows 4.26 n clauses that are true, the ratio at which random formulas
+are hardest. To the public, a history is a satisfying assignment. Enumeration keeps all assignments that satisfy the
+clauses so far, times the triples of variables that chance may be drawing:
 
     largest layer = 2^n * n (n - 1) (n - 2) / 6      just before the first clause is shown
 
-so it more than doubles with each variable. A solver constructs one history, and is asked for the same formulas and
-for those of up to 60 variables, which no enumeration reaches. Formulas come from play, so all of them can be satisfied;
-at these sizes that leaves a solver little to do. It is the worst case that is hard for it.
+so it more than doubles with each variable. A SAT solver constructs one history. It gets the same formulas, and others
+of up to 60 variables, which enumeration cannot reach. Formulas come from play, so all of them are satisfiable; at these
+sizes they are easy for a solver. Only the worst case is hard for it.
 """
 
 import random
@@ -23,15 +23,15 @@ from foglight.state import State, new_state
 from foglight.studies._tables import Results, markdown
 from foglight.worlds.filter import history_filter
 
-RATIO = 4.26  # clauses for each variable
-LIMIT = 2_000_000  # worlds held at most
-ENUMERATED = {True: range(3, 12), False: range(3, 13)}  # by quick
-SOLVED = (16, 20, 30, 40, 50, 60)
-RUNS, REPEATS = 3, 5  # formulas of each size, and how often a solver gets each
+RATIO = 4.26  # clauses per variable
+LIMIT = 2_000_000  # most worlds of a layer
+ENUMERATED = {True: range(3, 12), False: range(3, 13)}  # variables, by quick
+SOLVED = (16, 20, 30, 40, 50, 60)  # variables, by the solver alone
+RUNS, REPEATS = 3, 5  # formulas per size, and repetitions of the solver per formula
 
 
 def play(variables: int, seed: int) -> State:
-    """A random game to its end."""
+    """A random game, played to its end."""
     rng = random.Random(seed)
     state = new_state(f"three_sat(variables={variables},clauses={round(RATIO * variables)})")
     while actions := state.actions():
@@ -46,23 +46,23 @@ def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
 
 
 def work(variables: int, enumerate_too: bool, seed: int) -> dict[str, Any]:
-    _solver_seconds(play(3, 0))  # loads what the others use
+    _solver_seconds(play(3, 0))  # loads all code, so that it is not timed below
     _layers(play(3, 0))
     states = [play(variables, RUNS * seed + run) for run in range(RUNS)]
     solver = median(map(_solver_seconds, states))
-    found = [_layers(state) for state in states] if enumerate_too else []
+    runs = [_layers(state) for state in states] if enumerate_too else []
     return {
         "variables": variables,
         "clauses": round(RATIO * variables),
         "solver": solver,
-        "enumeration": min(seconds for seconds, _, _ in found) if found else None,
-        "worlds": max(worlds for _, worlds, _ in found) if found else None,
-        "histories": [histories for _, _, histories in found],
+        "enumeration": min(seconds for seconds, _, _ in runs) if runs else None,
+        "worlds": max(worlds for _, worlds, _ in runs) if runs else None,
+        "histories": [histories for _, _, histories in runs],
     }
 
 
 def _solver_seconds(state: State) -> float:
-    """How long it takes to construct some history that shows the same, at best: noise of the machine only slows."""
+    """The least seconds to construct a history with the same public observations; noise only ever slows it."""
     times = []
     for seed in range(REPEATS):
         begin = time.perf_counter()
@@ -73,10 +73,10 @@ def _solver_seconds(state: State) -> float:
 
 
 def _layers(state: State) -> tuple[float, int, int]:
-    """How long enumeration takes, how many worlds the largest layer holds, and how many histories there are."""
+    """The seconds that enumeration takes, the worlds of its largest layer, and the number of histories."""
     begin = time.perf_counter()
-    found = history_filter(state.game, state.observations(PUBLIC), method="layers", limit=LIMIT)
-    return time.perf_counter() - begin, found.diagnostics()["largest_layer"], found.count()
+    layers = history_filter(state.game, state.observations(PUBLIC), method="layers", limit=LIMIT)
+    return time.perf_counter() - begin, layers.diagnostics()["largest_layer"], layers.count()
 
 
 def table(results: Results) -> str:

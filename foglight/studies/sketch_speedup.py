@@ -2,9 +2,10 @@
 
 The paper has one data point: white's first turn in Reconnaissance Blind Chess at depth 3, 55.7 hours without the cache
 and 19.4 with it, by a chess engine; values differ by less than 100 centipawns on average and never by more than 300.
-Ours are by a static evaluation in compiled code, so that time tells what searching costs, and the number of worlds
-evaluated what an engine would cost. `as published` is the paper's cache, its algebra and the direction of its bounds
-put right; `accelerated` and `exact` also keep the parts of sets that make them bad (`search/sets/bound_cache.py`).
+Our values come from a static evaluation in compiled code, so time measures the cost of searching, and the number of
+worlds evaluated measures what an engine would cost. `as published` is the paper's cache, with its algebra and the
+direction of its bounds corrected. `accelerated` and `exact` also keep the parts of sets that make them bad
+(`search/sets/bound_cache.py`).
 """
 
 import functools
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from foglight.bench.set_comparison import WAYS, Met, compare, first_turn, positions
+from foglight.bench.set_comparison import WAYS, Position, compare, first_turn, positions
 from foglight.blind_chess.leaves import Centipawns
 from foglight.games import load_game
 from foglight.pictures import panels, save
@@ -26,29 +27,29 @@ from foglight.studies._tables import Results, markdown
 RBC, DARK_CHESS, PHANTOM_TTT = "rbc", "dark_chess(size=4,repetition=ignore)", "phantom_ttt"
 LEAVES = {RBC: Centipawns(), DARK_CHESS: Centipawns(4), PHANTOM_TTT: Even()}
 AFTER = {RBC: range(5, 40, 2), DARK_CHESS: range(4, 20), PHANTOM_TTT: range(2, 5)}  # actions before a position
-MOST = 300  # worlds of one
+MOST = 300  # worlds per position
 CACHED = list(WAYS)[1:]
 THRESHOLDS = (0.3, 0.5, 0.7, 0.8, 0.9, 1.0)
 
 
 def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+    result: dict[str, dict[str, Any]] = {}
     for depth, moves in ((1, 0), (2, 0), (3, 0), (4, 0), (5, 3 if quick else 0)):
-        found[f"first turn, depth {depth}"] = {"game": RBC, "depth": depth, "moves": moves}
+        result[f"first turn, depth {depth}"] = {"game": RBC, "depth": depth, "moves": moves}
     for i in range(20 if quick else 60):
-        found[f"rbc, depth 3, position {i}"] = {"game": RBC, "depth": 3, "seed": 1000 * seed + i}
+        result[f"rbc, depth 3, position {i}"] = {"game": RBC, "depth": 3, "seed": 1000 * seed + i}
     for game, depths in ((DARK_CHESS, (5, 7, 9)), (PHANTOM_TTT, (3, 5, 7, 9))):
         for depth in depths:
             for i in range(5 if quick else 20):
                 name = f"{game.partition('(')[0]}, depth {depth}, position {i}"
-                found[name] = {"game": game, "depth": depth, "seed": 1000 * seed + i}
+                result[name] = {"game": game, "depth": depth, "seed": 1000 * seed + i}
     for threshold in THRESHOLDS:
         for i in range(8 if quick else 40):
-            found[f"threshold {threshold}, position {i}"] = {
+            result[f"threshold {threshold}, position {i}"] = {
                 "game": RBC, "depth": 3, "seed": 1000 * seed + i, "threshold": threshold,
             }  # fmt: skip
-    found["by moves"] = {"game": RBC, "depth": 4, "by_moves": True}
-    return found
+    result["by moves"] = {"game": RBC, "depth": 4, "by_moves": True}
+    return result
 
 
 def work(
@@ -59,45 +60,45 @@ def work(
     threshold: float | None = None,
     by_moves: bool = False,
 ) -> dict[str, Any]:
-    """Search one position in several ways; the first turn if there is no seed."""
+    """Search one position in several ways; without a seed, white's first turn."""
     rules, leaf = load_game(game), LEAVES[game]
-    met = first_turn(rules) if seed is None else _position(game, seed)
+    position = first_turn(rules) if seed is None else _position(game, seed)
     ways = WAYS
     if threshold is not None:
         both = {"as published": {"parts": False}, "accelerated": {}}
         ways = {"baseline": WAYS["baseline"]} | {way: {"threshold": threshold, **more} for way, more in both.items()}
-    compare(rules, met.seat, met.rows, 1, 1, leaf, ways)  # compiles
+    compare(rules, position.seat, position.rows, 1, 1, leaf, ways)  # compiles
     if by_moves:
-        return _by_moves(rules, met, depth, leaf)
-    found = compare(rules, met.seat, met.rows, depth, moves, leaf, ways)
+        return _by_moves(rules, position, depth, leaf)
+    result = compare(rules, position.seat, position.rows, depth, moves, leaf, ways)
     return {
         "game": game,
         "depth": depth,
         "threshold": threshold,
-        "worlds": found.worlds,
-        "moves": found.moves,
-        "seconds": found.seconds,
-        "leaves": {way: report.leaves for way, report in found.reports.items()},
-        "used": {way: report.used for way, report in found.reports.items()},
-        "off": {way: [float(off) for off in found.differences(way)] for way in ways},
+        "worlds": result.worlds,
+        "moves": result.moves,
+        "seconds": result.seconds,
+        "leaves": {way: report.leaves for way, report in result.reports.items()},
+        "used": {way: report.used for way, report in result.reports.items()},
+        "off": {way: [float(off) for off in result.differences(way)] for way in ways},
     }
 
 
 @functools.cache
-def _position(game: str, seed: int) -> Met:
+def _position(game: str, seed: int) -> Position:
     return positions(load_game(game), 1, seed, leaf=LEAVES[game], after=AFTER[game], most=MOST)[0]
 
 
-def _by_moves(game: Game, met: Met, depth: int, leaf: Any) -> dict[str, Any]:
-    """Seconds until each root move was valued."""
-    found: dict[str, list[float]] = {}
+def _by_moves(game: Game, position: Position, depth: int, leaf: Any) -> dict[str, Any]:
+    """By way, the seconds from the start until each root move had its value."""
+    seconds: dict[str, list[float]] = {}
     for way, options in WAYS.items():
-        search = SetSearch(game, met.seat, turns=depth, leaf=leaf, **options)
-        found[way] = []
-        for action in search.actions(met.rows):
-            search.valuations(met.rows, actions=[action])
-            found[way].append(search.report.seconds)
-    return {"seconds": found}
+        search = SetSearch(game, position.seat, turns=depth, leaf=leaf, **options)
+        seconds[way] = []
+        for action in search.actions(position.rows):
+            search.valuations(position.rows, actions=[action])
+            seconds[way].append(search.report.seconds)
+    return {"seconds": seconds}
 
 
 # As a table -----------------------------------------------------------------------------------------------------
@@ -134,7 +135,7 @@ _MEASURED = ("time", "worlds evaluated", "mean off", "most off", "values the sam
 
 
 def _speed_and_error(group: list[dict[str, Any]], way: str) -> list[str]:
-    """Median speed-ups of time and of worlds evaluated, and how far values are off."""
+    """Median speed-ups in time and in worlds evaluated, and the errors of values: mean, largest, share without one."""
     off = np.concatenate([result["off"][way] for result in group])
     ups = [_interval([_ratio(result, what, way) for result in group]) for what in ("seconds", "leaves")]
     return [*ups, f"{off.mean():.3g}", f"{off.max():g}", f"{np.mean(off == 0):.1%}"]
@@ -164,11 +165,11 @@ def _of(results: Results, kind: str) -> list[dict[str, Any]]:
 
 def _grouped(results: Results) -> dict[tuple[str, int], list[dict[str, Any]]]:
     """Positions of play by game and depth."""
-    found: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for name, result in results.items():
         if ", position " in name and not name.startswith("threshold"):
-            found.setdefault((result["game"], result["depth"]), []).append(result)
-    return found
+            groups.setdefault((result["game"], result["depth"]), []).append(result)
+    return groups
 
 
 def _ratio(result: dict[str, Any], what: str, way: str) -> float:
@@ -176,7 +177,7 @@ def _ratio(result: dict[str, Any], what: str, way: str) -> float:
 
 
 def _interval(values: Sequence[float]) -> str:
-    """The median, and the order statistics between which the true one is in 95 of 100 cases."""
+    """The median, and its 95 % confidence interval by order statistics."""
     from scipy.stats import binom
 
     ordered = np.sort(values)

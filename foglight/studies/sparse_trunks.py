@@ -1,16 +1,17 @@
 """Figure 4 of particle value functions: trunks built from a fraction of the histories [Sustr2021].
 
-An equilibrium of the whole game, by linear programming, is played for the first moves: one bid of each seat in
-Goofspiel, three transitions after the deals in Leduc poker (a public card counts as one). H is what it may lead to, the
-histories with a reach above 1e-6, in all public states at once; it is common knowledge, as if chance had made it
-(Appendix F), so reach adds up to 1 over H. Of these, the likeliest are the roots of a sparse trunk, with both seats'
-ranges as they are. It ends where the networks of Figure 3 were trained for, and is solved by 100 iterations of CFR+
-with such a network at its leaves, or with the oracle, to tell what missing histories cost from what the network costs.
-Information states that it does not hold are played uniformly.
+The first moves follow an equilibrium of the whole game, computed by linear programming: one bid of each seat in
+Goofspiel, three transitions after the deals in Leduc poker (a public card counts as one). H is the set of histories
+with a reach probability above 1e-6 after these moves, in all public states at once. It is common knowledge, as if
+chance had drawn it (Appendix F), so reach probabilities are normalised over H. A sparse trunk has the likeliest of
+these histories as its roots, with both seats' ranges unchanged. It is cut where the networks of Figure 3 were trained,
+and solved by 100 iterations of CFR+ with such a network at its leaves, or with the oracle, which separates the cost of
+missing histories from the cost of the network. Information states that are not in the sparse trunk are played
+uniformly.
 
-Exploitability is that of the trunk below all of H, the sum over both seats, by 1000 iterations of CFR+. The least are
-one history in Goofspiel and two in Leduc poker. Published in numbers: uniform play has 0.42 in Goofspiel, about 3.5
-times as much as a single history, and 30 % of the histories are practically as good as all.
+Exploitability is that of the trunk below all of H, the sum over both seats, by 1000 iterations of CFR+. The smallest
+sparse trunk has one history in Goofspiel and two in Leduc poker. The published numbers: uniform play has 0.42 in
+Goofspiel, about 3.5 times as much as a single history, and 30 % of the histories are practically as good as all.
 """
 
 import functools
@@ -31,15 +32,15 @@ from foglight.solving.whole.solver import solve
 from foglight.studies._tables import Results, chosen, markdown
 from foglight.studies._trunks import JUDGING, LONGEST, TRUNKS, cells_of, training_of
 
-FIRST_MOVES = {"goofspiel(cards=5)": 2, "leduc_poker": 5}  # depth at which the sparse trunks begin
-FEWEST = {"goofspiel(cards=5)": 1, "leduc_poker": 2}  # histories
+FIRST_MOVES = {"goofspiel(cards=5)": 2, "leduc_poker": 5}  # transitions before the sparse trunks begin
+FEWEST = {"goofspiel(cards=5)": 1, "leduc_poker": 2}  # histories of the smallest sparse trunk
 FRACTIONS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # of the histories; 0: the fewest
-SHOWN = (0.0, 0.1, 0.3, 0.5, 0.7, 1.0)  # in the table
+SHOWN = (0.0, 0.1, 0.3, 0.5, 0.7, 1.0)  # fractions in the table
 KINDS = ("particle", "histories")
-STEPS = {True: 4096, False: LONGEST}  # by quick
-LEAST = 1e-6  # reach
+STEPS = {True: 4096, False: LONGEST}  # training steps, by quick
+LEAST = 1e-6  # reach probability of a history in H
 ORACLE = "oracle"
-_FOREST = 0  # the key of several public states as one
+_FOREST = 0  # the key of the union of several public states
 
 
 def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
@@ -65,22 +66,22 @@ def work(
 
 
 def curve(game: str, evaluator: Evaluator, fractions: tuple[float, ...] = FRACTIONS) -> dict[str, Any]:
-    """By fraction, how many histories that is, how likely they are together, and what the sparse trunk scores."""
+    """By fraction, the number of histories, their total reach probability, and the sparse trunk's exploitability."""
     weights = belief(game).weights
     likeliest = np.argsort(-weights, kind="stable")
-    found: dict[str, list[float]] = {"fractions": list(fractions), "histories": [], "reach": [], "exploitability": []}
+    result: dict[str, list[float]] = {"fractions": list(fractions), "histories": [], "reach": [], "exploitability": []}
     for fraction in fractions:
         kept = likeliest[: max(FEWEST[game], round(fraction * len(weights)))]
         policy = solve_trunk(_trunk(game, part(belief(game), np.sort(kept))), evaluator, 100)
-        found["histories"].append(len(kept))
-        found["reach"].append(float(weights[kept].sum()))
-        found["exploitability"].append(judge(game).exploitability(policy, JUDGING))
-    return found
+        result["histories"].append(len(kept))
+        result["reach"].append(float(weights[kept].sum()))
+        result["exploitability"].append(judge(game).exploitability(policy, JUDGING))
+    return result
 
 
 @functools.cache
 def belief(game: str) -> Particles:
-    """What the equilibrium's first moves may lead to, in all public states at once; weights add up to 1."""
+    """H, the histories after the equilibrium's first moves, in all public states at once; weights add up to 1."""
     first = Trunk(game, FIRST_MOVES[game])
     plan = realised(first.sequences, behaviour_of(first.sequences, solve(game, method="lp")))
     publics, parted = first.public_states, first.leaf_ranges(plan)
@@ -100,7 +101,7 @@ def _trunk(game: str, particles: Particles) -> Trunk:
 
 @functools.cache
 def judge(game: str) -> TrunkJudge:
-    """Measures strategies in the trunk below the whole belief."""
+    """The judge of strategies in the trunk below all of H."""
     return TrunkJudge(_trunk(game, belief(game)))
 
 

@@ -1,11 +1,12 @@
-"""An ablation beside Figure 3 of particle value functions: networks with the mass as a factor, and without [Sustr2021].
+"""An ablation of Figure 3 of particle value functions: networks with and without the mass as a factor [Sustr2021].
 
-The paper's networks say counterfactual values outright, and so have to learn how likely chance and the other seat make
-an information state. Ours are multiplied by it, the mass. All else is as in `trunk_values`, and alike for both: data
-sets, weights at the start, order of batches, steps, 100 iterations of CFR+ in the trunk, and how the trunk is judged.
+The outputs of the paper's networks are the counterfactual values themselves, so the networks have to learn the mass of
+an information state: its reach probability by chance and the other seat. The outputs of ours are multiplied by the
+mass. All else is as in `trunk_values`, and the same for both: data sets, initial weights, order of batches, steps, 100
+iterations of CFR+ in the trunk, and the measurement of exploitability.
 
-The paper speaks of beliefs that are not normalised. Ranges are here, for both, and what a network says is multiplied by
-the sum of the other seat's range and by the chance of the likeliest history (`values.networks.layout`).
+The paper speaks of beliefs that are not normalised. Here ranges are normalised, for both networks, and outputs are
+multiplied by the sum of the other seat's range and by the chance of the likeliest history (`values.networks.layout`).
 """
 
 import itertools
@@ -20,7 +21,7 @@ from foglight.studies._tables import Results, chosen, markdown
 from foglight.studies._trunks import STRATEGIES, TRUNKS
 
 KINDS = ("positional", "particle")
-SEEDS = {True: 2, False: 10}  # by quick
+SEEDS = {True: 2, False: 10}  # runs, by quick
 MARKS = {True: trunk_values.MARKS[True][-3:], False: trunk_values.MARKS[False]}
 
 

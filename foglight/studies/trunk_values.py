@@ -1,14 +1,15 @@
 """Figure 3 of particle value functions: trunk exploitability and loss over training [Sustr2021].
 
-A positional and a particle network learn the same data set: public belief states where random strategies leave the
-trunk, valued by 100 iterations of CFR+. A third, ours, is the particle network that values histories (`networks`). The
-first two are not quite the paper's: what they say is multiplied by the mass (`trunk_mass` has them without). Now and
-then the trunk is solved by 100 iterations of CFR+ with the network at its leaves, and the average strategy judged. In
-the same picture: exact values at the leaves (the oracle, 100 iterations in the subgames every time), which no network
-can be expected to beat by much, and the uniform trunk.
+A positional and a particle network learn from the same data set: public belief states of random strategies at the
+leaves of a trunk, with values by 100 iterations of CFR+. A third network, ours, is the particle network that values
+histories (`architectures`). The first two differ from the paper's in one point: their outputs are multiplied by the
+mass (`trunk_mass` has them without). At certain numbers of steps, the trunk is solved by 100 iterations of CFR+ with
+the network at its leaves, and the exploitability of the average strategy is measured. The same picture has the oracle,
+which solves the subgames by 100 iterations every time and which no network can be expected to beat by much, and the
+uniform trunk.
 
-Exploitability is the sum over both seats, as in the paper's formula (Appendix F), by 1000 iterations of CFR+, which is
-a little too high. The published figure has no numbers in the text to compare with but this: in the end the particle
+Exploitability is the sum over both seats, as in the paper's formula (Appendix F), by 1000 iterations of CFR+, which
+gives slightly too high a number. The paper's text gives no numbers of the figure, but says that in the end the particle
 network is slightly better, though its loss is higher.
 """
 
@@ -25,9 +26,9 @@ from foglight.studies._tables import Results, chosen, markdown
 from foglight.studies._trunks import JUDGING, TRUNKS, cells_of, training_of
 
 KINDS = ("positional", "particle", "histories")
-BOUNDS = "bounds"
+BOUNDS = "bounds"  # the cell with the uniform trunk and the oracle
 _ALL = tuple(2**k for k in range(7, 18))
-MARKS = {True: _ALL[:-4], False: _ALL}  # steps, by quick
+MARKS = {True: _ALL[:-4], False: _ALL}  # training steps at which exploitability is measured, by quick
 
 
 def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
@@ -55,8 +56,8 @@ def work(
         losses.append(training.advance(mark - training.steps))
         policy = solve_trunk(trunk, Network(training.trained(), device), 100)
         exploitabilities.append(judge.exploitability(policy, JUDGING))
-    found = {"steps": list(marks), "loss": losses, "exploitability": exploitabilities, "epochs": training.epochs}
-    return {"game": game, "kind": kind, "points": len(training.data)} | found
+    curves = {"steps": list(marks), "loss": losses, "exploitability": exploitabilities, "epochs": training.epochs}
+    return {"game": game, "kind": kind, "points": len(training.data)} | curves
 
 
 @functools.cache

@@ -1,1 +1,1 @@
-"""Games cut at a depth: public states, trunks with an evaluator at the cut, subgames, safe resolving."""
+"""Depth-limited solving: public states, trunks with an evaluator at the cut, subgames, safe resolving."""

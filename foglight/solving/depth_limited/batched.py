@@ -1,20 +1,21 @@
 """CFR+ for many ranges of one sequence form at once: belief states of one public state, or of one forest.
 
-The form is read once for a tile of belief states. They lie side by side in the rows of float64[S, width], and all loops
-over a row are sums and products without branches, which the compiler turns into vector instructions. A tile is solved
-to the end before the next begins, so that it stays in the cache.
+Belief states are solved in tiles. The arrays of a tile are float64[S, width]: a row is a sequence, a column a belief
+state. All loops over a row are sums and products without branches, which the compiler turns into vector instructions.
+A tile is solved to the end before the next begins, so that it stays in the cache.
 
-Belief states differ in their ranges alone, which are factors of the payoffs of the others (`SequenceForm.under`). What
-is multiplied is the same for many entries of the form, so it is multiplied once, as a term:
+Belief states differ in their ranges alone, which are factors of the payoffs of the others (`SequenceForm.under`). Many
+entries of the form share one product, a term, which is computed once:
 
     factor = weight * ranges of the others' root sequences          once
-    term   = factor * plans of the others                           once an update
+    term   = factor * plans of the others                           once per update
     gradient[s] = sum of the terms of its entries
 
-All arithmetic is that of `Regrets(..., "cfr+")`, in the same order, so that results are the same to the last bit. They
-have to be: where two actions are worth the same, the last bit decides which of them is regretted, and multiplying in
-another order gave quite other average strategies in Leduc poker after 100 iterations. What one belief state never plays
-is not skipped here, since others play it: that is two thirds of the entries, and the price of going side by side.
+The arithmetic is that of `Regrets(..., "cfr+")`, in the same order, so that results are the same to the last bit. They
+have to be: where two actions have equal values, the last bit decides which of them has positive regret, and multiplying
+in another order gave quite different average strategies in Leduc poker after 100 iterations. `Regrets` skips sequences
+that are never played. Here they cannot be skipped, since another belief state of the tile may play them; that is two
+thirds of the entries, and the price of solving side by side.
 """
 
 from typing import NamedTuple
@@ -26,35 +27,35 @@ from foglight.compile import jitable, kernel
 from foglight.names import BadInput
 from foglight.solving.whole.sequences import Ranges, SequenceForm
 
-TILE = 150_000  # numbers in each array of a tile, about; there are six arrays
-NARROWEST, WIDEST = 32, 128  # belief states in a tile: in shorter rows vectors hardly pay, longer ones gain nothing
+TILE = 150_000  # approximate size of each of the six arrays of a tile, in numbers
+NARROWEST, WIDEST = 32, 128  # belief states per tile: vectors hardly pay in shorter rows, and longer ones gain nothing
 
 
 class Terms(NamedTuple):
-    """What gradients are sums of. T terms, seat by seat, E entries as in a form, F factors."""
+    """The products that gradients are sums of: T terms, seat by seat; E entries, as in a form; F factors."""
 
-    begins: np.ndarray  # int64[seats + 1]: the terms of each seat's gradient
-    sources: np.ndarray  # int32[T, seats - 1]: the sequences of the others
-    factors: np.ndarray  # int32[T]: which factor
-    weights: np.ndarray  # float64[F]: chance times payoff
-    roots: np.ndarray  # int32[F, seats - 1]: the root sequences whose ranges belong to the factor
-    entry_begins: np.ndarray  # int64[S + 1]: the entries for each sequence
-    entries: np.ndarray  # int32[E]: which term
+    begins: np.ndarray  # int64[seats + 1]: the first term of each seat's gradient
+    sources: np.ndarray  # int32[T, seats - 1]: the sequences of the other seats, whose plans are multiplied
+    factors: np.ndarray  # int32[T]: the number of the term's factor
+    weights: np.ndarray  # float64[F]: chance probability times payoff
+    roots: np.ndarray  # int32[F, seats - 1]: the root sequences whose ranges are multiplied
+    entry_begins: np.ndarray  # int64[S + 1]: the first entry of each sequence
+    entries: np.ndarray  # int32[E]: the number of the entry's term
 
 
-_known: WeakKeyDictionary[SequenceForm, Terms] = WeakKeyDictionary()
+_cache: WeakKeyDictionary[SequenceForm, Terms] = WeakKeyDictionary()
 
 
 def terms_of(sequences: SequenceForm) -> Terms:
-    """The terms of a form; made once."""
-    if sequences not in _known:
-        _known[sequences] = _make_terms(sequences)
-    return _known[sequences]
+    """The terms of a form, computed once per form."""
+    if sequences not in _cache:
+        _cache[sequences] = _make_terms(sequences)
+    return _cache[sequences]
 
 
 def _make_terms(sequences: SequenceForm) -> Terms:
     form, n = sequences.form, sequences.num_sequences
-    order = np.argsort(form.targets, kind="stable")  # by the sequence that earns, else as they were
+    order = np.argsort(form.targets, kind="stable")  # by earning sequence, else in the order of the form
     leaders = np.repeat(np.arange(n, dtype=np.int32), np.diff(form.entry_begins))
     sources, weights = np.column_stack([leaders, form.others])[order], form.weights[order]
     seats = np.searchsorted(form.sequence_begins, form.targets[order], side="right") - 1
@@ -69,27 +70,27 @@ def _make_terms(sequences: SequenceForm) -> Terms:
 
 
 def _distinct(*keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where each combination of keys, in ascending order, is found first; which one each is."""
+    """The first index of each distinct combination of keys, in ascending order; each row's combination, int32[n]."""
     codes = np.zeros(len(keys[0]), np.int64)
     for key in keys:
-        found, which = np.unique(key, return_inverse=True)
-        codes = np.unique(codes * len(found) + which, return_inverse=True)[1]
+        distinct, which = np.unique(key, return_inverse=True)
+        codes = np.unique(codes * len(distinct) + which, return_inverse=True)[1]
     return np.unique(codes, return_index=True)[1], codes.astype(np.int32)
 
 
 def form_arrays(sequences: SequenceForm) -> dict[str, np.ndarray]:
-    """All that solving needs as plain arrays, for `bench.tensor_cfr` or a file."""
+    """A form and its terms as plain arrays by name, for `bench.tensor_cfr` or a file."""
     terms = {f"term_{name}": array for name, array in terms_of(sequences)._asdict().items()}
     return sequences.form._asdict() | terms | {"start": sequences.start()}
 
 
 class BatchedRegrets:
-    """The running state of a solver of B belief states at once."""
+    """A running CFR+ solver of B belief states at once."""
 
     def __init__(self, sequences: SequenceForm, ranges: Ranges, width: int | None = None) -> None:
-        """`ranges`: by seat, float64[root sequences, B]. `width`: belief states in a tile, if not as fits the form."""
+        """`ranges`: by seat, float64[root sequences, B]. `width`: belief states per tile; None: as suits the form."""
         if sequences.tree.num_seats < 2:
-            raise BadInput(f"belief states are for two seats or more; {sequences.tree.game} has one")
+            raise BadInput(f"belief states need two seats or more; {sequences.tree.game} has one")
         shapes = [own.shape for own in ranges]
         self.size = shapes[0][-1]
         if self.size < 1 or shapes != [(len(keys), self.size) for keys in sequences.root_keys]:
@@ -98,13 +99,13 @@ class BatchedRegrets:
         self.sequences, self.iterations = sequences, 0
         self._terms = terms_of(sequences)
         tiles = -(-self.size // (width or min(max(NARROWEST, TILE // sequences.num_sequences), WIDEST)))
-        width = -(-self.size // (8 * tiles)) * 8  # all alike, in whole vectors
+        width = -(-self.size // (8 * tiles)) * 8  # the same for all tiles, and a multiple of a vector's 8 numbers
         factors = np.zeros((sequences.num_sequences, tiles * width))
         for first, own in zip(sequences.form.sequence_begins, ranges, strict=False):
             factors[first : first + len(own), : self.size] = own
-        given = self._terms.weights[:, None] * factors[self._terms.roots[:, 0]]
-        given *= factors[self._terms.roots[:, 1:]].prod(1)
-        self._factors = _tiled(given, width)
+        weighted = self._terms.weights[:, None] * factors[self._terms.roots[:, 0]]
+        weighted *= factors[self._terms.roots[:, 1:]].prod(1)
+        self._factors = _tiled(weighted, width)
         shape = (tiles, sequences.num_sequences, width)
         self.regrets, self.sums = np.zeros(shape), np.zeros(shape)
 
@@ -129,7 +130,7 @@ class BatchedRegrets:
         return [worth[first : first + len(k)] for first, k in zip(firsts, self.sequences.root_keys, strict=False)]
 
     def _joined(self, tiled: np.ndarray) -> np.ndarray:
-        """Tiles back to one array, without what fills the last."""
+        """Tiles as one array again, without the padding of the last tile."""
         return tiled.transpose(1, 0, 2).reshape(tiled.shape[1], -1)[:, : self.size].copy()
 
 
@@ -181,7 +182,7 @@ def _earn(form, terms, factors, start, sums, gradient):
 
 @jitable
 def _write_gradient(form, terms, factors, plan, seat, parts, gradient):
-    """What each sequence of a seat earns by itself, given the others' plans."""
+    """What each sequence of a seat earns at the terminal histories it ends in, given the others' plans."""
     width = gradient.shape[1]
     for k in range(terms.begins[seat], terms.begins[seat + 1]):
         f, q = terms.factors[k], terms.sources[k, 0]
@@ -195,7 +196,7 @@ def _write_gradient(form, terms, factors, plan, seat, parts, gradient):
         for b in range(width):
             gradient[s, b] = 0.0
         e, last = terms.entry_begins[s], terms.entry_begins[s + 1]
-        while e + 4 <= last:  # four at a time, so that the sum is loaded and stored once for them
+        while e + 4 <= last:  # four entries at a time, so that their sum is loaded and stored once
             i, j, k, m = terms.entries[e], terms.entries[e + 1], terms.entries[e + 2], terms.entries[e + 3]
             for b in range(width):
                 gradient[s, b] = gradient[s, b] + parts[i, b] + parts[j, b] + parts[k, b] + parts[m, b]
@@ -208,7 +209,7 @@ def _write_gradient(form, terms, factors, plan, seat, parts, gradient):
 
 @jitable
 def _update(form, seat, regrets, behaviour, gradient, value, total):
-    """From the gradient of a seat's sequences its new regrets and behaviour."""
+    """Update a seat's regrets and behaviour from the gradient of its sequences."""
     width = len(value)
     for i in range(form.state_begins[seat + 1] - 1, form.state_begins[seat] - 1, -1):
         parent = form.parents[i]
@@ -230,7 +231,7 @@ def _update(form, seat, regrets, behaviour, gradient, value, total):
 
 @jitable
 def _match(form, i, regrets, behaviour, share, total):
-    """Behaviour at a state in proportion to its regrets, which add up to `total`; uniform where that is 0."""
+    """Write behaviour at a state in proportion to its regrets, which add up to `total`; uniform where that is 0."""
     uniform = 1.0 / (form.ends[i] - form.begins[i])
     for b in range(len(total)):
         some = total[b] > 0.0
@@ -254,7 +255,7 @@ def _advance(form, weight, seat, behaviour, plan, sums):
 
 @jitable
 def _begin(form, start, behaviour, plan):
-    """The plan of a behaviour."""
+    """Write the plan of a behaviour."""
     for s in range(len(start)):
         for b in range(plan.shape[1]):
             plan[s, b] = start[s]
@@ -267,7 +268,7 @@ def _begin(form, start, behaviour, plan):
 
 @jitable
 def _average(form, sums, behaviour, total):
-    """Behaviour in proportion to sums of plans, uniform where all are 0."""
+    """Write behaviour in proportion to sums of plans; uniform where all are 0."""
     for i in range(len(form.begins)):
         _add_up(form, i, sums, total)
         uniform = 1.0 / (form.ends[i] - form.begins[i])
@@ -278,7 +279,7 @@ def _average(form, sums, behaviour, total):
 
 @jitable
 def _add_up(form, i, numbers, total):
-    """The sum over the actions of a state."""
+    """Write the sum over the actions of state i to `total`, by belief state."""
     for b in range(len(total)):
         total[b] = 0.0
     for s in range(form.begins[i], form.ends[i]):

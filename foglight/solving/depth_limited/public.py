@@ -1,7 +1,7 @@
-"""Public states: the histories that look the same to everybody, and what each seat may be in there.
+"""Public states: the histories that the public cannot tell apart, with the information states of each seat there.
 
-A public state together with a range for each seat, how likely its own play leads to each of its information states, is
-a public belief state. Worlds are rows of a game, one for each history; chance says how likely nature's part of it is.
+A range gives the probability that a seat's own play leads to each of its information states. A public state with a
+range for each seat is a public belief state. Each history has one world and its chance probability.
 """
 
 from dataclasses import dataclass
@@ -17,40 +17,40 @@ from foglight.worlds.expansion import chosen
 
 
 class Unnoticed(BadInput):
-    """A tree cannot be cut where the public does not notice that time passes."""
+    """The tree cannot be cut here, because the public does not observe that a transition took place."""
 
 
 @dataclass(frozen=True)
 class PublicState:
-    """All histories of a public state at which a subgame may begin."""
+    """All histories of a public state at which a subgame may begin: n of them."""
 
     game: Game
     key: int
-    rows: Any  # their worlds: uint64[n, W], or boxed
-    chance: np.ndarray  # float64[n]
-    keys: list[np.ndarray]  # by seat, its information states, ascending
-    states: np.ndarray  # int64[n, seats]: which of them each history is in
+    rows: Any  # the worlds of the histories: uint64[n, W], or boxed
+    chance: np.ndarray  # float64[n]: the chance probabilities of the histories
+    keys: list[np.ndarray]  # by seat, the keys of its information states, ascending
+    states: np.ndarray  # int64[n, seats]: the number, in `keys`, of each seat's information state at each history
 
 
 def public_state(game: Game, public_key: int, rows: Any, chance: np.ndarray) -> PublicState:
     """The public state of these worlds."""
     keys, states = [], np.empty((len(rows), num_players(game)), np.int64)
     for seat in range(num_players(game)):
-        found, states[:, seat] = np.unique(seat_keys(game, rows, seat), return_inverse=True)
-        keys.append(found)
+        own, states[:, seat] = np.unique(seat_keys(game, rows, seat), return_inverse=True)
+        keys.append(own)
     return PublicState(game, public_key, rows, chance, keys, states)
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """A public state at which a tree is cut, and by which sequence each information state is reached there."""
+    """A public state at which a tree is cut, and the sequence that leads to each information state there."""
 
     public: PublicState
-    sequences: list[np.ndarray]  # by seat, int32 for each of its information states
+    sequences: list[np.ndarray]  # by seat, int32: one sequence for each of its information states
 
 
 def leaves(sequences: SequenceForm) -> list[Leaf]:
-    """The public states at which the tree is cut, in the order in which they are met."""
+    """The public states at which the tree is cut, in the order of their first nodes."""
     tree = sequences.tree
     shown = tree.public_keys[tree.leaves]
     inside = np.ones(tree.num_nodes, bool)
@@ -61,7 +61,7 @@ def leaves(sequences: SequenceForm) -> list[Leaf]:
             f"{tree.game} cannot be cut at depth {tree.depth}: there the public does not notice that time passes; "
             "cut it where everybody sees something"
         )
-    found = []
+    result = []
     _, firsts = np.unique(shown, return_index=True)
     for first in np.sort(firsts):
         which = np.flatnonzero(shown == shown[first])
@@ -72,5 +72,5 @@ def leaves(sequences: SequenceForm) -> list[Leaf]:
             own = np.empty(len(keys), np.int32)
             own[public.states[:, seat]] = sequences.sequences[nodes, seat]
             by_seat.append(own)
-        found.append(Leaf(public, by_seat))
-    return found
+        result.append(Leaf(public, by_seat))
+    return result

@@ -1,9 +1,9 @@
-"""Solving again from a public belief state on, when the moves before it have been played.
+"""Re-solving a subgame from its public belief state, after the moves before it have been played.
 
-`resolve_unsafely` solves the subgame as if the ranges were certain. Where the opponent might have come there otherwise,
-the new strategy can be worse than the old one. `resolve_safely` does not trust the opponent's range: the opponent may,
-at each of its information states, take what the old strategy gave it and leave, or go on into the subgame [Burch2014].
-So the new strategy gives it nowhere more than the old one did, and what was hard to exploit stays so.
+`resolve_unsafely` solves the subgame as if the ranges were certain. If the opponent's true range is another, the new
+strategy can be worse than the old one. `resolve_safely` does not trust the opponent's range: at each of its information
+states, the opponent may leave with the value that the old strategy gave it, or go on into the subgame [Burch2014]. So
+the new strategy gives the opponent no more than the old one did anywhere, and is no easier to exploit.
 """
 
 from typing import Any
@@ -17,13 +17,15 @@ from foglight.solving.depth_limited.public import PublicState
 from foglight.solving.depth_limited.subgame import Subgames
 from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.plans import best_response, normalised, realise, realised, write_gradient
-from foglight.solving.whole.regret import Regrets, update
+from foglight.solving.whole.regret import CFR_PLUS, Regrets, update
 from foglight.solving.whole.sequences import Ranges
 from foglight.solving.whole.solved import table
 
+_LEAVE, _GO_ON = 0, 1  # the opponent's two actions at each of its roots
+
 
 def resolve_unsafely(public: PublicState, ranges: Ranges, iterations: int = 1000, memory: float = 4.0) -> Tabular:
-    """A policy for the subgame, for both seats, that takes the ranges for certain; `memory` is in GiB.
+    """A policy of both seats for the subgame, solved as if the ranges were certain; `memory` is in GiB.
 
     >>> public = fl.Trunk("kuhn_poker", depth=3).public_states[0]
     >>> policy = fl.resolve_unsafely(public, [np.ones(3), np.ones(3)], iterations=50)
@@ -46,8 +48,8 @@ def resolve_safely(
 ) -> Tabular:
     """A policy of `seat` in the subgame that gives the opponent at most these counterfactual values.
 
-    `own_range` is over the seat's information states, `opponent_values` over the opponent's (see `opponent_values`).
-    `memory` is in GiB.
+    `own_range` has one number for each of the seat's information states, `opponent_values` one for each of the
+    opponent's (see `opponent_values`). `memory` is in GiB.
 
         >>> public = fl.Trunk("kuhn_poker", depth=3).public_states[0]
         >>> allowed = fl.opponent_values(public, fl.Uniform(), np.ones(3), seat=1)
@@ -55,7 +57,7 @@ def resolve_safely(
         3
     """
     if len(public.keys) != 2:
-        raise BadInput(f"resolving is for two seats; {public.game} has {len(public.keys)}")
+        raise BadInput(f"resolving needs two seats; {public.game} has {len(public.keys)}")
     subgame = Subgames([public], memory)
     sequences, other = subgame.sequences, 1 - seat
     ranges = [np.ones(len(keys)) for keys in public.keys]
@@ -80,10 +82,10 @@ def resolve_safely(
 def opponent_values(
     public: PublicState, policy: Any, own_range: np.ndarray, seat: int, memory: float = 4.0
 ) -> np.ndarray:
-    """What the other seat can get at most at each of its information states if `seat` plays its policy on.
+    """The other seat's counterfactual best-response values at its information states, if `seat` keeps its policy.
 
-    These are the values that `seat`'s policy itself keeps to, so that a strategy that does so exists. `own_range` is
-    how likely the seat's own play leads to each of its information states; `memory` is in GiB.
+    The policy itself gives the other seat no more than these values, so a strategy that does so exists. `own_range` is
+    the probability that the seat's own play leads to each of its information states. `memory` is in GiB.
 
         >>> public = fl.Trunk("kuhn_poker", depth=3).public_states[0]
         >>> fl.opponent_values(public, fl.Uniform(), np.ones(3), seat=1).shape  # of seat 0, by its card
@@ -98,22 +100,22 @@ def opponent_values(
 
 @kernel
 def _iterate_gadget(form, n, seat, first, leaving, choice, regrets, sums, behaviour, plan, gradient):
-    """CFR+ in which the opponent, at each of its roots, leaves with a known value or goes on.
+    """CFR+ in which the opponent, at each of its roots, leaves with a given value or goes on.
 
-    `choice` holds the regrets of both. The plan of a root is how likely the opponent goes on.
+    `choice` has the regrets of both actions, by root. The plan of a root is the probability that the opponent goes on.
     """
     other = 1 - seat
     for t in range(1, n + 1):
         write_gradient(form, plan, seat, gradient)
-        update(form, 1, t, seat, regrets, sums, behaviour, plan, gradient)
+        update(form, CFR_PLUS, t, seat, regrets, sums, behaviour, plan, gradient)
         realise(form, behaviour, seat, plan)
         write_gradient(form, plan, other, gradient)
-        update(form, 1, t, other, regrets, sums, behaviour, plan, gradient)
+        update(form, CFR_PLUS, t, other, regrets, sums, behaviour, plan, gradient)
         for i in range(len(leaving)):
             going = gradient[first + i]
             value = plan[first + i] * going + (1.0 - plan[first + i]) * leaving[i]
-            choice[i, 0] = max(choice[i, 0] + leaving[i] - value, 0.0)
-            choice[i, 1] = max(choice[i, 1] + going - value, 0.0)
-            total = choice[i, 0] + choice[i, 1]
-            plan[first + i] = choice[i, 1] / total if total > 0.0 else 0.5
+            choice[i, _LEAVE] = max(choice[i, _LEAVE] + leaving[i] - value, 0.0)
+            choice[i, _GO_ON] = max(choice[i, _GO_ON] + going - value, 0.0)
+            total = choice[i, _LEAVE] + choice[i, _GO_ON]
+            plan[first + i] = choice[i, _GO_ON] / total if total > 0.0 else 0.5
         realise(form, behaviour, other, plan)

@@ -1,7 +1,7 @@
-"""Subgames below public states, and what public belief states are worth.
+"""Subgames below public states, and evaluators, which give the counterfactual values of public belief states.
 
-Several subgames are one forest: they share no history and no information state, so that one solver solves all of them
-at once, as fast as one game of their joint size.
+Several subgames are solved as one forest. They share no history and no information state, so one solver solves them all
+at once, as fast as one game of their total size.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from foglight.solving.whole.tree import build_tree
 
 
 class Subgames:
-    """The subgames below some public states of one game, down to the end.
+    """The subgames below some public states of one game, down to the end of the game; `memory` is in GiB.
 
     >>> trunk = fl.Trunk("kuhn_poker", depth=3)
     >>> below = fl.Subgames(trunk.public_states)
@@ -27,20 +27,20 @@ class Subgames:
 
     def __init__(self, publics: Sequence[PublicState], memory: float = 4.0) -> None:
         if not publics:
-            raise BadInput("subgames begin at public states, and none was given; a trunk to the end of a game has none")
+            raise BadInput("subgames begin at public states, but none was given; a trunk to the end of a game has none")
         self.publics = list(publics)
         rows = [public.rows for public in publics]
         joined = np.concatenate(rows) if isinstance(rows[0], np.ndarray) else [row for part in rows for row in part]
         tree = build_tree(publics[0].game, joined, memory=memory)
         self.sequences = SequenceForm(tree, np.concatenate([public.chance for public in publics]))
-        # where each seat's information states of each public state are among the roots
+        # by public state and seat, the places of its information states among the roots
         self._places = [
             [np.searchsorted(roots, keys) for roots, keys in zip(self.sequences.root_keys, public.keys, strict=True)]
             for public in publics
         ]
 
     def joined(self, ranges: Sequence[Ranges]) -> list[np.ndarray]:
-        """The ranges of the public states as one range of the forest for each seat."""
+        """Join the ranges of the public states: for each seat, one range over the roots of the forest."""
         whole = [np.zeros(len(keys)) for keys in self.sequences.root_keys]
         for places, given in zip(self._places, ranges, strict=True):
             for seat, own in enumerate(given):
@@ -48,7 +48,7 @@ class Subgames:
         return whole
 
     def parted(self, whole: Sequence[np.ndarray]) -> list[list[np.ndarray]]:
-        """Numbers for the forest's roots, by seat, back to the public states."""
+        """Part numbers over the forest's roots, one array per seat, into those of each public state, by seat."""
         return [[numbers[own] for numbers, own in zip(whole, places, strict=True)] for places in self._places]
 
     def solver(self, ranges: Sequence[Ranges], method: str = "cfr+") -> Regrets:
@@ -57,12 +57,13 @@ class Subgames:
 
 
 class Evaluator:
-    """What public belief states are worth: `value` says it for one, or override `values` to answer for all at once.
+    """The counterfactual values of public belief states: override `value` for one, or `values` for all at once.
 
-    Ranges are probabilities of the seats' own play, by seat and information state. Values are counterfactual: for each
-    information state the sum over its histories of chance, times the ranges of the other seats, times the payoff.
+    A range gives, for each information state of a seat, the probability that the seat's own play leads there. A
+    counterfactual value is a sum over the histories of an information state: chance probability, times the ranges of
+    the other seats, times the payoff.
 
-    A trunk to the end of a game has no leaves: then all that is asked about is nothing, and the answers are empty.
+    A trunk to the end of a game has no leaves: then there are no public states, and the results are empty.
 
         >>> class Zero(fl.Evaluator):
         ...     def value(self, public, ranges):
@@ -73,37 +74,37 @@ class Evaluator:
     """
 
     def start(self, publics: Sequence[PublicState]) -> None:
-        """These are the public states that will be asked about."""
+        """Prepare for these public states: all later calls are about them, in this order."""
         self.publics = list(publics)
         sizes = [len(keys) for public in publics for keys in public.keys]
         self._ends = np.cumsum(sizes)[:-1]
         seats = len(publics[0].keys) if publics else 0
         whose = np.repeat(np.tile(np.arange(seats), len(publics)), np.array(sizes, np.int64))
-        self.places = [np.flatnonzero(whose == seat) for seat in range(seats)]  # of a seat's information states
+        self.places = [np.flatnonzero(whose == seat) for seat in range(seats)]  # by seat, in flat arrays
 
     def value(self, public: PublicState, ranges: Ranges) -> list[np.ndarray]:
-        """The values of each seat's information states."""
+        """By seat, the counterfactual values of its information states at one public state."""
         raise NotImplementedError
 
     def values(self, ranges: Sequence[Ranges]) -> list[list[np.ndarray]]:
-        """For each of the public states, by seat."""
+        """The same for all public states: by public state, then by seat."""
         return [self.value(public, given) for public, given in zip(self.publics, ranges, strict=True)]
 
     def flat_values(self, ranges: np.ndarray) -> np.ndarray:
-        """The same in one array: public state after public state, seat after seat."""
+        """The same in one flat array, ordered by public state, then by seat; so are the ranges given."""
         if not self.publics:
             return np.zeros(0)
         parts = iter(np.split(ranges, self._ends))
-        found = self.values([[next(parts) for _ in public.keys] for public in self.publics])
-        return np.concatenate([own for by_seat in found for own in by_seat])
+        values = self.values([[next(parts) for _ in public.keys] for public in self.publics])
+        return np.concatenate([own for by_seat in values for own in by_seat])
 
     def seat_values(self, ranges: np.ndarray, seat: int) -> np.ndarray:
-        """Of these, one seat's."""
+        """The part of `flat_values` for one seat."""
         return self.flat_values(ranges)[self.places[seat]] if self.publics else np.zeros(0)
 
 
 class Function(Evaluator):
-    """A plain function of a public state and its ranges.
+    """An evaluator that calls a function of a public state and its ranges.
 
     >>> zero = fl.Function(lambda public, ranges: [np.zeros(len(own)) for own in ranges])
     >>> fl.solve_trunk(fl.Trunk("kuhn_poker", depth=3), zero, iterations=10).probabilities.tolist()
@@ -118,7 +119,7 @@ class Function(Evaluator):
 
 
 class Oracle(Evaluator):
-    """Solves the subgames, every time anew: exact as iterations grow. `memory` is in GiB.
+    """An evaluator that solves the subgames at every call: exact in the limit of many iterations. `memory` is in GiB.
 
     >>> trunk = fl.Trunk("kuhn_poker", depth=3)
     >>> policy = fl.solve_trunk(trunk, fl.Oracle(iterations=50), iterations=50)
@@ -138,5 +139,5 @@ class Oracle(Evaluator):
             return []
         solver = self.subgames.solver(ranges, self.method)
         solver.iterate(self.iterations)
-        found = counterfactual_values(self.subgames.sequences, solver.average(), self.subgames.joined(ranges))
-        return self.subgames.parted(found)
+        values = counterfactual_values(self.subgames.sequences, solver.average(), self.subgames.joined(ranges))
+        return self.subgames.parted(values)

@@ -1,11 +1,11 @@
-"""Depth-limited solving: the first moves of a game, with an evaluator where it is cut [Moravcik2017].
+"""Depth-limited solving: the first moves of a game, its trunk, with an evaluator where it is cut [Moravcik2017].
 
-Every update of a seat asks the evaluator what the public states at the cut are worth under the current ranges, and adds
-the answers to the gradient of the sequences that lead there. With exact answers the average approaches an equilibrium's
-trunk. How far it is from one, `trunk_exploitability`, is what it costs that only the trunk is given and all that comes
-after it is still free [Seitz2019]:
+In every update of a seat, the evaluator gives the counterfactual values of the public states at the cut under the
+current ranges. They are added to the gradient of the sequences that lead there. With exact values, the average strategy
+converges to the trunk of an equilibrium. `trunk_exploitability` measures how far it is from one: the seats must follow
+the given strategy in the trunk and are free to play best after it [Seitz2019],
 
-    - (best seat 0 can do with its trunk, against anything)  - (the same for seat 1)
+    - (value that seat 0 can guarantee with its trunk fixed)  - (the same for seat 1)
 """
 
 from functools import cached_property
@@ -22,17 +22,17 @@ from foglight.solving.depth_limited.subgame import Evaluator
 from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.linear import fixed_value
 from foglight.solving.whole.plans import best_response, normalised, realise, realised, root_values, write_gradient
-from foglight.solving.whole.regret import METHODS, update
+from foglight.solving.whole.regret import CFR_PLUS, METHODS, update
 from foglight.solving.whole.sequences import Ranges, SequenceForm
 from foglight.solving.whole.solved import table
 from foglight.solving.whole.tree import build_tree
 
 
 class Trunk:
-    """A game from its start, or from a public belief state, cut `depth` transitions further down.
+    """A game from its start, or from a public belief state, cut `depth` transitions below.
 
-    `root` is the public state to begin at and `ranges` how likely each seat's own play leads to each of its information
-    states there; without them the game begins at its start. `memory` is in GiB.
+    `root` is the public state to begin at. `ranges` are, by seat, the probabilities that its own play leads to each of
+    its information states there. Without them the trunk begins at the start of the game. `memory` is in GiB.
 
         >>> trunk = fl.Trunk("kuhn_poker", depth=3)  # two cards, and the first action
         >>> len(trunk.public_states), trunk.sequences.num_states
@@ -56,31 +56,31 @@ class Trunk:
 
     @property
     def public_states(self) -> list[PublicState]:
-        """Where it is cut."""
+        """The public states at which the trunk is cut."""
         return [leaf.public for leaf in self.leaves]
 
     def leaf_ranges(self, plan: np.ndarray) -> list[list[np.ndarray]]:
-        """The seats' ranges at each leaf, under a plan."""
+        """The ranges at the leaves under a plan: by leaf, then by seat."""
         return [self.leaf_range(leaf, plan) for leaf in self.leaves]
 
     def flat_ranges(self, plan: np.ndarray) -> np.ndarray:
-        """The same in one array: leaf after leaf, seat after seat."""
+        """The same in one flat array, ordered by leaf, then by seat."""
         return plan[self.ends] if self._factors is None else plan[self.ends] * self._factors[self.ends]
 
     @cached_property
     def ends(self) -> np.ndarray:
-        """The sequences by which information states at the leaves are reached, leaf after leaf, seat after seat."""
+        """The sequences that lead to the information states at the leaves, ordered by leaf, then by seat: int32."""
         none = np.zeros(0, np.int32)
         return np.concatenate([none, *(own for leaf in self.leaves for own in leaf.sequences)])
 
     def leaf_range(self, leaf: Leaf, plan: np.ndarray) -> list[np.ndarray]:
-        """The same at one leaf."""
+        """The ranges at one leaf under a plan, by seat."""
         factors = np.ones(len(plan)) if self._factors is None else self._factors
         return [plan[own] * factors[own] for own in leaf.sequences]
 
     @cached_property
     def _factors(self) -> np.ndarray | None:
-        """How likely each sequence's seat is to be where it begins, float64[S]; None: all are 1."""
+        """The range at the root of each sequence, float64[S]; None: all are 1."""
         if self.ranges is None:
             return None
         factors = self.sequences.start()
@@ -90,7 +90,7 @@ class Trunk:
 
 
 class TrunkSolver:
-    """Regret minimisation in a trunk."""
+    """A running solver of a trunk, with an evaluator at its leaves."""
 
     def __init__(self, trunk: Trunk, evaluator: Evaluator, method: str = "cfr+") -> None:
         self.trunk, self.evaluator = trunk, evaluator
@@ -115,14 +115,14 @@ class TrunkSolver:
                 )  # fmt: skip
 
     def _add_leaves(self, plan: np.ndarray, seat: int, gradient: np.ndarray) -> None:
-        """Give what the leaves are worth to a seat to the sequences that lead there."""
+        """Add a seat's values at the leaves to the gradient of the sequences that lead there."""
         if not self.trunk.leaves:
             return
         worth = self.evaluator.seat_values(self.trunk.flat_ranges(plan), seat)
         gradient += np.bincount(self._ends[seat], worth, len(gradient))
 
     def root_values(self, behaviour: np.ndarray) -> list[np.ndarray]:
-        """By seat, the counterfactual values of the root sequences when all behave like this in the trunk."""
+        """By seat, the counterfactual values of its root sequences when all seats follow this behaviour."""
         plan = realised(self.trunk.sequences, behaviour)
         gradient = np.zeros(len(plan))
         for seat in range(self.trunk.sequences.tree.num_seats):
@@ -136,12 +136,12 @@ class TrunkSolver:
         return normalised(self.form, self.sums)
 
     def policy(self) -> Tabular:
-        """The same as a policy."""
+        """The average behaviour as a policy."""
         return Tabular(*table(self.trunk.sequences, self.average()))
 
 
 def solve_trunk(trunk: Trunk, evaluator: Evaluator, iterations: int = 100, method: str = "cfr+") -> Tabular:
-    """A policy for the trunk, with an evaluator at its leaves; `method` is one of those of regret minimisation.
+    """A policy for the trunk, with an evaluator at its leaves; `method` is cfr, cfr+, dcfr or pcfr+.
 
     >>> trunk = fl.Trunk("kuhn_poker", depth=3)
     >>> policy = fl.solve_trunk(trunk, fl.Oracle(iterations=50), iterations=50)
@@ -156,7 +156,7 @@ def solve_trunk(trunk: Trunk, evaluator: Evaluator, iterations: int = 100, metho
 
 
 class TrunkJudge:
-    """Measures trunk strategies of one trunk; what does not depend on the strategy is done once.
+    """Measures strategies of one trunk; the sequence form of the whole game is built once.
 
     >>> judge = fl.TrunkJudge(fl.Trunk("kuhn_poker", depth=3))
     >>> judge.exploitability(fl.solve("kuhn_poker", method="lp")) < 1e-9 < judge.exploitability(fl.Uniform())
@@ -169,18 +169,18 @@ class TrunkJudge:
         tree = build_tree(trunk.sequences.tree.game, None if root is None else root.rows, memory=trunk.memory)
         self.whole = SequenceForm(tree, None if root is None else root.chance)
         if tree.num_seats != 2:
-            raise BadInput(f"trunk exploitability is for two seats; {tree.game} has {tree.num_seats}")
+            raise BadInput(f"trunk exploitability needs two seats; {tree.game} has {tree.num_seats}")
         self.fixed = np.isin(self.whole.keys, trunk.sequences.keys)
 
     def exploitability(self, policy: Any, iterations: int | None = None) -> float:
-        """By linear programming; or with so many iterations of CFR+, in which case it is a little too high."""
+        """The trunk exploitability of a policy, exact by linear programming; with CFR+ iterations, an upper bound."""
         behaviour = behaviour_of(self.whole, policy)
         if iterations is None:
             return -sum(fixed_value(self.whole, seat, behaviour, self.fixed, self.trunk.ranges) for seat in (0, 1))
         return -sum(self._guaranteed(seat, behaviour, iterations) for seat in (0, 1))
 
     def _guaranteed(self, seat: int, behaviour: np.ndarray, iterations: int) -> float:
-        """What a seat is sure to get, by its trunk and what CFR+ finds for it after that."""
+        """A value that a seat can guarantee: its trunk is fixed, and CFR+ chooses its play after it."""
         form, n = self.whole.under(self.trunk.ranges), len(behaviour)
         own = np.zeros(n, bool)
         for i in np.flatnonzero(self.fixed[form.state_begins[seat] : form.state_begins[seat + 1]]):
@@ -200,7 +200,7 @@ class TrunkJudge:
 
 
 def trunk_exploitability(trunk: Trunk, policy: Any, iterations: int | None = None) -> float:
-    """How far a policy's part in the trunk is from an equilibrium's; `iterations` as in `TrunkJudge.exploitability`.
+    """How exploitable a policy is in the trunk; `iterations` as in `TrunkJudge.exploitability`.
 
     >>> trunk = fl.Trunk("kuhn_poker", depth=3)
     >>> fl.trunk_exploitability(trunk, fl.solve("kuhn_poker", method="lp")) < 1e-9
@@ -216,7 +216,7 @@ def _write_gradient(form, plan, seat, gradient):
 
 @kernel
 def _pass_up(form, behaviour, seat, gradient):
-    """Give every sequence what those that follow it earn."""
+    """Add to each sequence of a seat the values of the sequences that follow it."""
     for i in range(form.state_begins[seat + 1] - 1, form.state_begins[seat] - 1, -1):
         for s in range(form.begins[i], form.ends[i]):
             gradient[form.parents[i]] += behaviour[s] * gradient[s]
@@ -230,11 +230,11 @@ def _update(form, method, t, seat, regrets, sums, behaviour, plan, gradient):
 
 @kernel
 def _iterate_around(form, n, fixed, given, regrets, sums, behaviour, plan, gradient):
-    """CFR+ with the behaviour of some sequences given."""
+    """CFR+ in which the sequences `fixed` keep the behaviour `given`."""
     for t in range(1, n + 1):
         for seat in range(len(form.sequence_begins) - 1):
             write_gradient(form, plan, seat, gradient)
-            update(form, 1, t, seat, regrets, sums, behaviour, plan, gradient)
+            update(form, CFR_PLUS, t, seat, regrets, sums, behaviour, plan, gradient)
             for k in range(len(fixed)):
                 behaviour[fixed[k]] = given[k]
             realise(form, behaviour, seat, plan)

@@ -1,7 +1,8 @@
-"""A bounded set of histories of one public state, and how likely each seat's own play leads there: particles.
+"""Particles: a bounded set of histories of one public state, with the seats' ranges.
 
-Which histories to keep is decided by information states: of each seat the likeliest, and every history between those
-that are kept. So whoever is in one of them still has several things to reckon with, as in the whole public state.
+Histories are kept by information state: likely information states of each seat are kept, and with them every history
+in which the information states of all seats are kept. So at each of them a seat still faces several possible
+states of the others, as in the whole public state.
 """
 
 import math
@@ -32,24 +33,24 @@ from foglight.worlds.expansion import chosen
 from foglight.worlds.regeneration import BeliefLost
 from foglight.worlds.tracker import Tracker, Worlds
 
-_FLOOR = 1e-3  # of the likeliest: what is thought impossible is kept now and then
-_WIDEST = 3  # information states of a seat, in square roots of the number of histories
-_TRACKED = 5000  # worlds that are followed to find new particles; fewer would die on the way
+_FLOOR = 1e-3  # added to every score, as a share of the highest, so that an unlikely state is kept now and then
+_WIDEST = 3  # most information states of a seat, in square roots of the number of histories
+_TRACKED = 5000  # least cap of the trackers that find new particles; with fewer worlds they lose the belief
 
 
 @dataclass(frozen=True)
 class Particles:
-    """A public belief state, perhaps only a part of it."""
+    """A public belief state, or some of its histories."""
 
     public: PublicState
-    ranges: list[np.ndarray]  # by seat, for its information states
+    ranges: list[np.ndarray]  # by seat, a reach probability for each of its information states
 
     def __len__(self) -> int:
         return len(self.public.chance)
 
     @property
     def weights(self) -> np.ndarray:
-        """How likely each history is, float64[n]; they need not add up to 1."""
+        """The reach probability of each history, float64[n]; they need not add up to 1."""
         weights = self.public.chance.copy()
         for seat, own in enumerate(self.ranges):
             weights *= own[self.public.states[:, seat]]
@@ -57,7 +58,7 @@ class Particles:
 
 
 def first_particles(game: str | Game) -> Particles:
-    """The start of a game."""
+    """The particles at the start of a game: one history."""
     game = load_game(game)
     rows = new_worlds(game, 1)
     begin(game, rows[0])
@@ -68,10 +69,11 @@ def first_particles(game: str | Game) -> Particles:
 def thinned(
     particles: Particles, most: int, random: np.random.Generator, seat: int | None = None, own_key: int = 0
 ) -> Particles:
-    """At most so many histories.
+    """Thin particles to at most `most` histories.
 
-    Information states are drawn without replacement by how likely they are. With a seat and its information state, that
-    one is kept, and of the others those that are likely given it count as much as those that are likely anyway.
+    Information states are drawn without replacement, in proportion to their probabilities. If a seat and the key of its
+    information state are given, that state is always kept, and the other seats' states are scored by the mean of two
+    probabilities: given that state, and unconditional.
     """
     public, weights = particles.public, particles.weights
     if len(weights) <= most:
@@ -95,12 +97,13 @@ def thinned(
 
 
 def _shares(scores: np.ndarray) -> np.ndarray:
+    """Scores divided by their sum; uniform if that is 0."""
     total = scores.sum()
     return scores / total if total > 0.0 else np.full(len(scores), 1.0 / len(scores))
 
 
 def part(particles: Particles, which: np.ndarray) -> Particles:
-    """Some of the histories."""
+    """The particles with these numbers."""
     public = particles.public
     smaller = public_state(public.game, public.key, chosen(public.rows, which), public.chance[which])
     ranges = [
@@ -111,13 +114,14 @@ def part(particles: Particles, which: np.ndarray) -> Particles:
 
 
 def regenerated(game: Game, seat: int, observations: list[int], most: int, seed: int) -> Particles:
-    """Particles from what a seat has observed, when all that were held contradict it.
+    """At most `most` new particles from a seat's observations, for when none of the old ones agrees with them.
 
-    Half of them are worlds that the seat holds possible, half are worlds that the public does; both are weighted as if
-    everybody had played at random, since nothing better is known. Raises BeliefLost if no world can be found.
+    Half of them are worlds that agree with the seat's observations, half are worlds that agree with the public's; if
+    the public's observations cannot be inferred, all are the seat's. Both are weighted as if every seat had played at
+    random, since nothing better is known. Raises BeliefLost if no world agrees with the seat's observations.
     """
     own, public = (_tracker(game, viewer, most, seed) for viewer in (seat, PUBLIC))
-    followed = True  # whether what the public has seen is known
+    followed = True  # whether the public's observations could be inferred so far
     for observation in observations:
         shown = _shown(game, own.worlds(turn_only=False), observation, seat) if followed else None
         own.observe(observation)
@@ -141,16 +145,17 @@ def regenerated(game: Game, seat: int, observations: list[int], most: int, seed:
     if isinstance(possible.rows, np.ndarray):
         rows, firsts = np.unique(np.array(rows), axis=0, return_index=True)
         weights = weights[firsts]
-    found = public_state(game, here, rows, np.maximum(weights, 1e-12))
-    return Particles(found, [np.ones(len(keys)) for keys in found.keys])
+    state = public_state(game, here, rows, np.maximum(weights, 1e-12))
+    return Particles(state, [np.ones(len(keys)) for keys in state.keys])
 
 
 def _tracker(game: Game, viewer: int, most: int, seed: int) -> Tracker:
+    """A tracker of a viewer's belief under uniformly random play."""
     return Tracker(game, viewer, cap=max(most, _TRACKED), policy=Uniform(), seed=seed)
 
 
 def _drawn(weights: np.ndarray, most: int, random: np.random.Generator) -> np.ndarray:
-    """At most so many of them, drawn without replacement in proportion to their weights."""
+    """At most `most` indices of `weights`, drawn without replacement in proportion to the weights."""
     if len(weights) == 0:
         return np.zeros(0, np.int64)
     odds = weights + 1e-9 * max(float(weights.max()), 1e-300)  # none is 0
@@ -158,7 +163,7 @@ def _drawn(weights: np.ndarray, most: int, random: np.random.Generator) -> np.nd
 
 
 def _shown(game: Game, worlds: Worlds, observation: int, seat: int) -> int | None:
-    """What the public observes when a seat observes this; None if none of the worlds explains it."""
+    """The public's observation of a transition that gives `seat` this one; None if no world has such a transition."""
     actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
     after = new_worlds(game, 1)
     for row in worlds.rows:

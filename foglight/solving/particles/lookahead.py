@@ -1,7 +1,7 @@
-"""One decision of continual resolving: a trunk below particles, solved, and the particles where it ends.
+"""One decision of continual resolving: solve a trunk below particles, and give the particles at its leaves.
 
-What comes after the trunk is valued by an evaluator. Where the trunk reaches the end of the game nothing is left to
-value, and all iterations run in compiled code.
+An evaluator gives the values at the leaves. A trunk that reaches the end of the game has no leaves and needs no
+evaluator; then all iterations run in compiled code.
 """
 
 import contextlib
@@ -19,14 +19,14 @@ from foglight.solving.whole.plans import counterfactual_values, realised
 from foglight.solving.whole.regret import Regrets
 from foglight.solving.whole.tree import guessed_size
 
-_PATIENCE = 3  # transitions further down that a trunk may end
-_TO_THE_END = 1 << 30
-_MOST = 2_000_000  # nodes of a trunk that has no other end than the game's
+_PATIENCE = 3  # depths tried for the cut: the given depth and the next two
+_TO_THE_END = 1 << 30  # a depth that no game reaches
+_MOST = 2_000_000  # nodes of a trunk that can only be cut at the end of the game
 _AT_ONCE = 10  # iterations between two looks at the clock
 
 
 class Lookahead:
-    """A trunk of `depth` transitions below particles, or a few more, where everybody sees that time has passed."""
+    """A trunk below particles with its solver; `depth`, in transitions, and `easy`, in nodes, are as in `cut`."""
 
     def __init__(self, particles: Particles, depth: int, evaluator: Evaluator, easy: int = 0) -> None:
         self.particles = particles
@@ -44,7 +44,7 @@ class Lookahead:
         return int(self._solver.iterations)
 
     def solve(self, iterations: int, until: float = np.inf) -> None:
-        """Iterate, at most until a time of `time.perf_counter`; once at least."""
+        """Run CFR+ iterations, at least one, and stop when `time.perf_counter` passes `until`, in seconds."""
         done = 0
         while done < iterations and (done == 0 or time.perf_counter() < until):
             n = min(_AT_ONCE if until < np.inf else iterations, iterations - done)
@@ -60,7 +60,7 @@ class Lookahead:
         return self._average
 
     def strategy(self, key: int) -> np.ndarray | None:
-        """What to do in an information state: a probability for each legal action; None if it is not in the trunk."""
+        """The probability of each legal action at an information state; None if it is not in the trunk."""
         number = self._numbers.get(int(key))
         if number is None:
             return None
@@ -74,7 +74,7 @@ class Lookahead:
         return counterfactual_values(self.trunk.sequences, self.average, self.particles.ranges)
 
     def below(self, seat: int, key: int) -> Particles | None:
-        """The public belief state at the end of the trunk in which a seat may be in this information state."""
+        """The public belief state at the leaf with this information state of a seat; None if no leaf has it."""
         for number, leaf in enumerate(self.trunk.leaves):
             keys = leaf.public.keys[seat]
             place = int(np.searchsorted(keys, np.uint64(key)))
@@ -83,18 +83,18 @@ class Lookahead:
         return None
 
     def at(self, number: int) -> Particles:
-        """The public belief state at a leaf of the trunk."""
+        """The public belief state at the leaf with this number, under the average behaviour."""
         if not self.trunk.leaves:
-            raise BadInput("the trunk reaches the end of the game")
+            raise BadInput("the trunk reaches the end of the game and has no leaves")
         leaf, plan = self.trunk.leaves[number], realised(self.trunk.sequences, self.average)
         return Particles(leaf.public, self.trunk.leaf_range(leaf, plan))
 
 
 def cut(particles: Particles, depth: int, easy: int = 0) -> Trunk:
-    """The trunk below particles, so many transitions deep or a few more.
+    """The trunk below particles, cut after `depth` transitions, or one or two more where it cannot be cut there.
 
-    It goes to the end of the game where that takes fewer than about `easy` nodes, and where it can end nowhere else,
-    since the public does not notice that time passes.
+    A trunk cannot be cut where the public does not observe that a transition took place. If all three depths fail, or
+    if the game has fewer than about `easy` nodes left, the trunk goes to the end of the game.
     """
     if easy and guessed_size(particles.public.game, particles.public.rows) < easy:
         depth = _TO_THE_END
@@ -103,7 +103,7 @@ def cut(particles: Particles, depth: int, easy: int = 0) -> Trunk:
             return Trunk(particles.public.game, deeper, particles.public, particles.ranges)
     if guessed_size(particles.public.game, particles.public.rows) > _MOST:
         raise Unnoticed(
-            f"{particles.public.game} cannot be cut after {depth} transitions, nor a few later, since the public does "
-            "not notice that time passes, and it is too large to be solved to its end"
+            f"{particles.public.game} cannot be cut after {depth} transitions, nor one or two later, since the "
+            "public does not notice that time passes, and it is too large to be solved to its end"
         )
     return Trunk(particles.public.game, _TO_THE_END, particles.public, particles.ranges)

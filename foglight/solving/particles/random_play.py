@@ -1,4 +1,4 @@
-"""What public belief states are worth if everybody plays at random from there on: values without a network."""
+"""Values of public belief states under uniformly random play: an evaluator without a network."""
 
 from collections.abc import Sequence
 
@@ -14,14 +14,14 @@ from foglight.solving.whole.sequences import Ranges
 
 
 class RandomPlay(Evaluator):
-    """The mean of some random games from every history."""
+    """An evaluator that averages the payoffs of `games` random games from every history."""
 
     def __init__(self, games: int = 8, seed: int = 0) -> None:
         self._games, self._seed = games, seed
 
     def start(self, publics: Sequence[PublicState]) -> None:
         super().start(publics)
-        self._worth = []  # chance times payoff, float64[n, seats], for each public state
+        self._worth = []  # by public state, float64[n, seats]: chance probability times mean payoff
         for public in publics:
             means = np.zeros((len(public.rows), num_players(public.game)))
             _mean(public.game, public.rows, self._games, generator(self._seed + (public.key >> 1)), means)
@@ -35,16 +35,18 @@ class RandomPlay(Evaluator):
 
 
 def _counterfactual(public: PublicState, worth: np.ndarray, ranges: Ranges) -> list[np.ndarray]:
+    """By seat, the counterfactual values of its information states."""
     reach = np.stack([own[states] for own, states in zip(ranges, public.states.T, strict=True)], 1)
-    found = []
+    values = []
     for seat, keys in enumerate(public.keys):
         others = np.delete(reach, seat, 1).prod(1)
-        found.append(np.bincount(public.states[:, seat], worth[:, seat] * others, len(keys)))
-    return found
+        values.append(np.bincount(public.states[:, seat], worth[:, seat] * others, len(keys)))
+    return values
 
 
 @kernel
 def _mean(game, rows, games, random, means):
+    """Add each seat's mean payoff in random games from each row to `means`."""
     world, payoffs = new_worlds(game, 1)[0], np.empty(means.shape[1])
     actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
     for i in range(len(rows)):

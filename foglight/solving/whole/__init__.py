@@ -1,1 +1,1 @@
-"""Whole games: the tree, its sequence form, methods that solve it, and policies that are learned by playing."""
+"""Solving whole games: the tree, its sequence form, the solvers, and policies learned by playing."""

@@ -1,4 +1,4 @@
-"""What positions are worth when everybody follows a policy: exact, by going through all that may follow."""
+"""Exact expected payoffs when every seat follows one policy, computed from all histories that can follow."""
 
 from typing import Any
 
@@ -23,16 +23,20 @@ from foglight.rules import (
 
 
 def expected_returns(game: Game, policy: Any, worlds: np.ndarray, depth: int = 64) -> np.ndarray:
-    """Each seat's expected payoff from each world, float64[n, seats]; `depth` bounds the actions still to come."""
+    """Each seat's expected payoff from each world, float64[n, seats]; games may last `depth` more actions at most."""
     out = np.zeros((len(worlds), num_players(game)))
     if not _expected_returns(game, policy, worlds, depth, out):
-        raise BadInput(f"games go on for more than {depth} actions; allow a greater depth")
+        raise BadInput(f"games go on for more than {depth} actions; give a greater depth")
     return out
 
 
 @kernel
 def _expected_returns(game, policy, worlds, depth, out):
-    """Depth first with a stack of its own: at each level the world, its actions, which is next, the odds so far."""
+    """Depth-first traversal with an explicit stack; False if a game is not over after `depth` actions.
+
+    Each level holds a world, its actions with their probabilities, the next action to take, and the world's reach
+    probability (`share`).
+    """
     stack = new_worlds(game, depth + 1)
     actions = np.empty((depth + 1, max_legal(game)), np.int64)
     odds = np.empty((depth + 1, max_legal(game)))

@@ -1,15 +1,17 @@
 """Exact equilibria of two-seat zero-sum games: the linear program of the sequence form [Koller1996].
 
-Of all plans x of one seat, the one that earns most against the best answer:
+The plan x of one seat that earns most against a best response:
 
     maximise  ranges . v    with   x[root] = range,  sum over a at I of x[a] = x[parent of I],  x >= 0
                             and    v[of s] <= payoffs[s] . x + sum of v[I] over the states I that follow s
 
-for each sequence s of the other seat; v[of s] belongs to the information state of s, or to s itself if it is a root: it
-is the least that the other seat can give away from there. The other seat's plan is the marginals of these constraints.
-HiGHS solves it by dual simplex: as exact as its interior point method here, and faster on every game we tried.
+for each sequence s of the other seat. v[of s] is the least that the other seat can let the first one get from there on.
+It belongs to the information state of s, or to s itself if s is a root. The other seat's plan is the dual solution: the
+marginals of these constraints. HiGHS solves the program by dual simplex, which is as exact as its interior point method
+here, and faster on every game we tried.
 
-Where a seat's own plan never goes, its behaviour is uniform: an equilibrium, but not one that punishes every mistake.
+At information states that a seat's own plan never reaches, its behaviour is uniform. The result is an equilibrium, but
+not one that punishes every mistake.
 """
 
 from typing import Any
@@ -20,11 +22,11 @@ from foglight.names import BadInput
 from foglight.solving.whole.plans import normalised
 from foglight.solving.whole.sequences import Ranges, SequenceForm
 
-_TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # the least HiGHS takes
+_TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # the smallest HiGHS accepts
 
 
 def equilibrium(sequences: SequenceForm, ranges: Ranges | None = None) -> tuple[float, np.ndarray]:
-    """The value to seat 0, and behaviour of both seats that nobody can gain against, float64[S]."""
+    """The game's value to seat 0, and the equilibrium behaviour of both seats, float64[S]."""
     value, plan = _solve(sequences, 0, _start(sequences, ranges), None, None)
     return value, normalised(sequences.form, plan)
 
@@ -32,12 +34,12 @@ def equilibrium(sequences: SequenceForm, ranges: Ranges | None = None) -> tuple[
 def fixed_value(
     sequences: SequenceForm, seat: int, behaviour: np.ndarray, fixed: np.ndarray, ranges: Ranges | None = None
 ) -> float:
-    """What a seat gets at best against the best answer, if it must behave like this where `fixed`, bool[I], says so."""
+    """The most a seat can get against a best response if its behaviour is given at the states in `fixed`, bool[I]."""
     return _solve(sequences, seat, _start(sequences, ranges), behaviour, fixed)[0]
 
 
 def _start(sequences: SequenceForm, ranges: Ranges | None) -> np.ndarray:
-    """The plans of the root sequences, float64[S]: 1, or what the ranges say."""
+    """A plan, float64[S]: the ranges at the root sequences (1 without ranges), 0 elsewhere."""
     start = sequences.start()
     if ranges is not None:
         for first, own in zip(sequences.form.sequence_begins, ranges, strict=False):
@@ -48,9 +50,9 @@ def _start(sequences: SequenceForm, ranges: Ranges | None) -> np.ndarray:
 def _solve(
     sequences: SequenceForm, seat: int, start: np.ndarray, behaviour: np.ndarray | None, fixed: np.ndarray | None
 ) -> tuple[float, np.ndarray]:
-    """The value to `seat`, and plans of both, float64[S]; `start` holds the plans of the root sequences."""
+    """The value to `seat`, and the plans of both seats, float64[S]; `start` has the plans of the root sequences."""
     from scipy import sparse
-    from scipy.optimize import linprog  # slow to import, and seldom needed
+    from scipy.optimize import linprog  # imported here: slow, and rarely needed
 
     tree, form = sequences.tree, sequences.form
     if tree.num_seats != 2:
@@ -89,13 +91,14 @@ def _solve(
     plan = np.zeros(sequences.num_sequences)
     plan[begin:end] = result.x[: end - begin]
     plan[first:last] = -result.ineqlin.marginals
-    return 0.0 - result.fun, np.maximum(plan, 0.0)  # a value of nothing is 0.0, not -0.0
+    return 0.0 - result.fun, np.maximum(plan, 0.0)  # 0.0 - x, so that a value of zero is 0.0 and not -0.0
 
 
 def _flow(sequences: SequenceForm, seat: int, behaviour: np.ndarray | None, fixed: np.ndarray | None) -> Any:
-    """The equations of a seat's plans, a sparse matrix: a row for each root sequence, then those of each state.
+    """The equations of a seat's plans as a sparse matrix: one row per root sequence, then the rows of each state.
 
-    A free state's row says that its actions share what leads to it; a fixed one has a row for each action instead.
+    A free state has one row: the plans of its actions add up to the plan of its parent. A fixed state has one row per
+    action: its plan is the given share of the parent's.
     """
     from scipy import sparse
 
@@ -103,17 +106,17 @@ def _flow(sequences: SequenceForm, seat: int, behaviour: np.ndarray | None, fixe
     begin, end = form.sequence_begins[seat : seat + 2]
     states = np.arange(*form.state_begins[seat : seat + 2])
     starts, widths = form.begins[states].astype(np.int64), (form.ends - form.begins)[states].astype(np.int64)
-    held = np.zeros(len(states), bool) if fixed is None else fixed[states]
-    counts = np.where(held, widths, 1)  # rows
+    is_fixed = np.zeros(len(states), bool) if fixed is None else fixed[states]
+    counts = np.where(is_fixed, widths, 1)  # rows of each state
     rows = roots + np.cumsum(counts) - counts
     within = np.arange(widths.sum()) - np.repeat(np.cumsum(widths) - widths, widths)
     actions = np.repeat(starts, widths) + within
-    shared = np.repeat(rows, widths) + np.where(np.repeat(held, widths), within, 0)
+    shared = np.repeat(rows, widths) + np.where(np.repeat(is_fixed, widths), within, 0)
     leading = np.repeat(form.parents[states], counts)
     shares = np.ones(len(leading))
     if behaviour is not None:
         order = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        shares = np.where(np.repeat(held, counts), behaviour[np.repeat(starts, counts) + order], 1.0)
+        shares = np.where(np.repeat(is_fixed, counts), behaviour[np.repeat(starts, counts) + order], 1.0)
     columns = np.concatenate([np.arange(roots) + begin, actions, leading]) - begin
     lines = np.concatenate([np.arange(roots), shared, roots + np.arange(counts.sum())])
     numbers = np.concatenate([np.ones(roots + len(actions)), -shares])

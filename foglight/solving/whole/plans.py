@@ -1,4 +1,8 @@
-"""Plans and behaviour on a sequence form: from one to the other, gradients, values, best responses."""
+"""Plans and behaviour on a sequence form: conversion, gradients, counterfactual values, best responses.
+
+Behaviour is the probability of each action at its information state. A plan is the probability that a seat plays all
+actions of a sequence: the product of their behaviour.
+"""
 
 import numpy as np
 
@@ -8,7 +12,10 @@ from foglight.solving.whole.sequences import Form, Ranges, SequenceForm
 
 @jitable
 def write_gradient(form, plan, seat, gradient):
-    """What each sequence of a seat earns by itself, given the others' plans: one product with a sparse matrix."""
+    """What each sequence of a seat earns at the terminal histories it ends in, given the others' plans.
+
+    This is one product with a sparse matrix.
+    """
     seats = len(form.sequence_begins) - 1
     for s in range(form.sequence_begins[seat], form.sequence_begins[seat + 1]):
         gradient[s] = 0.0
@@ -29,7 +36,7 @@ def write_gradient(form, plan, seat, gradient):
 
 @jitable
 def realise(form, behaviour, seat, plan):
-    """Turn a seat's behaviour into its plan; the plan of its root sequences is given."""
+    """Turn a seat's behaviour into its plan; `plan` already has the values of its root sequences."""
     for i in range(form.state_begins[seat], form.state_begins[seat + 1]):
         reach = plan[form.parents[i]]
         for s in range(form.begins[i], form.ends[i]):
@@ -45,7 +52,7 @@ def for_all(form, behaviour, plan):
 
 @kernel
 def _behave(form, sums, behaviour):
-    """Probabilities from non-negative numbers: in proportion to them, or uniform where all are 0."""
+    """Behaviour in proportion to `sums`, which are not negative; uniform at states where all are 0."""
     for i in range(len(form.begins)):
         total = 0.0
         for s in range(form.begins[i], form.ends[i]):
@@ -56,7 +63,7 @@ def _behave(form, sums, behaviour):
 
 @kernel
 def _respond(form, plan, seat, gradient, best):
-    """Values of a seat's sequences if it plays best from there on; `best` gets a best pure behaviour."""
+    """Write the values of a seat's sequences under best play to `gradient`, and a pure best response to `best`."""
     write_gradient(form, plan, seat, gradient)
     for i in range(form.state_begins[seat + 1] - 1, form.state_begins[seat] - 1, -1):
         choice = form.begins[i]
@@ -70,7 +77,7 @@ def _respond(form, plan, seat, gradient, best):
 
 @kernel
 def _earn(form, behaviour, plan, seat, gradient):
-    """Values of a seat's sequences if it goes on as its behaviour says."""
+    """Write the values of a seat's sequences under its own behaviour to `gradient`."""
     write_gradient(form, plan, seat, gradient)
     for i in range(form.state_begins[seat + 1] - 1, form.state_begins[seat] - 1, -1):
         for s in range(form.begins[i], form.ends[i]):
@@ -78,7 +85,7 @@ def _earn(form, behaviour, plan, seat, gradient):
 
 
 def realised(sequences: SequenceForm, behaviour: np.ndarray) -> np.ndarray:
-    """The plan of a behaviour, float64[S]: for each sequence, the probability that its seat plays all of it.
+    """The plan of a behaviour, float64[S]: the probability that a seat plays all actions of each sequence.
 
     >>> sequences = fl.Trunk("kuhn_poker", depth=10).sequences
     >>> plan = fl.realised(sequences, fl.behaviour_of(sequences, fl.Uniform()))
@@ -91,7 +98,7 @@ def realised(sequences: SequenceForm, behaviour: np.ndarray) -> np.ndarray:
 
 
 def normalised(form: Form, sums: np.ndarray) -> np.ndarray:
-    """Behaviour in proportion to these sums, float64[S]."""
+    """Behaviour in proportion to these sums, float64[S]; uniform at states where all are 0."""
     behaviour = np.zeros(len(sums))
     _behave(form, sums, behaviour)
     return behaviour
@@ -100,10 +107,10 @@ def normalised(form: Form, sums: np.ndarray) -> np.ndarray:
 def counterfactual_values(
     sequences: SequenceForm, behaviour: np.ndarray, ranges: Ranges | None = None
 ) -> list[np.ndarray]:
-    """By seat, the counterfactual values of its root sequences when all behave like this.
+    """By seat, the counterfactual values of its root sequences when all seats follow this behaviour.
 
     A whole game has one root for each seat; a subgame has one for each information state at its public state.
-    `ranges` are how likely each seat's own play leads to each root: 1 unless given.
+    `ranges` are, by seat, the probabilities that its own play leads to each root: 1 unless given.
 
         >>> sequences = fl.Trunk("kuhn_poker", depth=10).sequences
         >>> uniform = fl.behaviour_of(sequences, fl.Uniform())
@@ -119,20 +126,20 @@ def counterfactual_values(
 def best_response(
     sequences: SequenceForm, behaviour: np.ndarray, seat: int, ranges: Ranges | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The counterfactual values of a seat's root sequences when it plays best against the others; how it does."""
+    """A seat's best response to the others: the counterfactual values of its root sequences, and its behaviour."""
     gradient, best = np.zeros(len(behaviour)), np.zeros(len(behaviour))
     _respond(sequences.under(ranges), realised(sequences, behaviour), seat, gradient, best)
     return root_values(sequences, gradient)[seat], best
 
 
 def root_values(sequences: SequenceForm, gradient: np.ndarray) -> list[np.ndarray]:
-    """By seat, the part of a gradient that belongs to its root sequences."""
+    """By seat, the entries of a gradient for its root sequences."""
     firsts = sequences.form.sequence_begins[:-1].tolist()
     return [gradient[first : first + len(keys)].copy() for first, keys in zip(firsts, sequences.root_keys, strict=True)]
 
 
 def gaps(sequences: SequenceForm, behaviour: np.ndarray, ranges: Ranges | None = None) -> np.ndarray:
-    """How much each seat would gain by a best response to this behaviour, float64[seats]."""
+    """How much each seat would gain by changing to a best response, float64[seats]."""
     now = counterfactual_values(sequences, behaviour, ranges)
     own = [np.ones(len(keys)) for keys in sequences.root_keys] if ranges is None else ranges
     best = [best_response(sequences, behaviour, seat, ranges)[0] for seat in range(sequences.tree.num_seats)]

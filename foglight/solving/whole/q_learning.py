@@ -1,10 +1,10 @@
-"""Independent Q-learning [Claus1998]: every seat learns by itself which action pays, while all of them learn.
+"""Independent Q-learning [Claus1998]: each seat learns its own action values while the others learn theirs.
 
     Q(s, a) <- Q(s, a) + rate * (max over b of Q(s', b) - Q(s, a))        s' the seat's next information state
     Q(s, a) <- Q(s, a) + rate * (payoff - Q(s, a))                        at the end of the game
 
-Play is ε-greedy, and so is the policy that comes out: every legal action keeps some probability, as history filtering
-with a policy of full support needs [Solinas2023, Section 5.3].
+Play during learning is ε-greedy, and so is the policy returned. Every legal action has a positive probability, which
+history filtering needs of a policy [Solinas2023, Section 5.3].
 """
 
 import numpy as np
@@ -42,10 +42,10 @@ def q_learning(
     seed: int = 0,
     room: int = 1 << 20,
 ) -> Tabular:
-    """Learn by self-play for so many `episodes`, which are games.
+    """A policy learned by self-play over `episodes` games.
 
-    `rate` is the share of each new estimate, `explore` the probability of a random action, in learning and in the
-    policy. `room` is how many information states can be told apart at most.
+    `rate` is the learning rate. `explore` is the probability of a uniformly random action, in learning and in the
+    policy. `room` is the most information states that the table can hold.
 
         >>> policy = fl.q_learning("kuhn_poker", episodes=20_000, seed=0)
         >>> fl.exploitability("kuhn_poker", policy) < fl.exploitability("kuhn_poker", fl.Uniform())
@@ -62,12 +62,12 @@ def q_learning(
     values = np.zeros((size, max_legal(game)))
     used = _learn(game, episodes, rate, explore, generator(seed), room, keys, sizes, values)
     if used > room:
-        raise BadInput(f"more than {room} information states were met; give more room")
+        raise BadInput(f"the games have more than {room} information states; give more room")
     return _soft(keys, sizes, values, explore)
 
 
 def _soft(keys: np.ndarray, sizes: np.ndarray, values: np.ndarray, explore: float) -> Tabular:
-    """The ε-greedy policy of a table of values."""
+    """The ε-greedy policy for a table of action values."""
     places = np.flatnonzero(sizes)
     places = places[np.argsort(keys[places])]
     begins = np.concatenate([[0], np.cumsum(sizes[places])]).astype(np.int64)
@@ -91,7 +91,7 @@ def _best(values, place, n):
 
 @kernel
 def _learn(game, episodes, rate, explore, random, room, keys, sizes, values):
-    """Fill the table; how many information states it holds, or more than `room` as soon as it is full."""
+    """Fill the table; returns how many information states it has, which is more than `room` if it overflowed."""
     seats = num_players(game)
     worlds = new_worlds(game, 2)
     actions, odds, payoffs = np.empty(max_legal(game), np.int64), np.empty(max_legal(game)), np.zeros(seats)

@@ -1,17 +1,17 @@
 """Counterfactual regret minimisation on a sequence form: CFR, CFR+, discounted and predictive CFR+.
 
-One update of a seat: a gradient (see `plans`), one pass up its information states and one down.
+One update of a seat computes a gradient (see `plans`), then passes up its information states and down again:
 
     value[I]  = sum over a of behaviour[a] * gradient[a]        gradient[parent of I] += value[I]
-    regret[a] + gradient[a] - value[I]                          then the method's own rule, then new behaviour
+    regret[a] += gradient[a] - value[I]                         then the method's own rule, then new behaviour
     plan[a]   = plan[parent of I] * behaviour[a]
 
-Seats are updated in turn. The average plan, weighted by iteration, is what approaches equilibrium.
+Seats are updated in turn. The average plan, weighted by iteration, approaches an equilibrium.
 
-    cfr     [Zinkevich2007]  regrets add up; all iterations weigh alike
-    cfr+    [Tammelin2014]   regrets never go below 0; iteration t weighs t
-    dcfr    [Brown2019]      regrets shrink by t^1.5 / (t^1.5 + 1), below 0 by half; iteration t weighs t^2
-    pcfr+   [Farina2021]     as cfr+, but the next behaviour counts the last regrets twice; iteration t weighs t^2
+    cfr     [Zinkevich2007]  regrets add up; all iterations have weight 1
+    cfr+    [Tammelin2014]   regrets below 0 become 0; iteration t has weight t
+    dcfr    [Brown2019]      positive regrets are multiplied by t^1.5 / (t^1.5 + 1), negative ones by 1/2; weight t^2
+    pcfr+   [Farina2021]     as cfr+, but the next behaviour counts the last change of regrets twice; weight t^2
 """
 
 import numpy as np
@@ -21,11 +21,11 @@ from foglight.solving.whole.plans import for_all, normalised, realise, realised,
 from foglight.solving.whole.sequences import Form, Ranges, SequenceForm
 
 METHODS = ("cfr", "cfr+", "dcfr", "pcfr+")
-_CFR, _CFR_PLUS, _DISCOUNTED, _PREDICTIVE = range(4)
+_CFR, CFR_PLUS, _DISCOUNTED, _PREDICTIVE = range(4)  # indices into METHODS
 
 
 class FormRegrets:
-    """The same on a bare form, whose roots are the first sequence of each seat."""
+    """A running solver of a bare form, in which each seat has one root: its first sequence."""
 
     def __init__(self, form: Form, method: str = "cfr+") -> None:
         n = int(form.sequence_begins[-1])
@@ -48,7 +48,7 @@ class FormRegrets:
 
 
 class Regrets:
-    """The running state of a solver: iterate it as long as you like."""
+    """A running solver of a sequence form; call `iterate` as often as you like."""
 
     def __init__(self, sequences: SequenceForm, method: str = "cfr+", ranges: Ranges | None = None) -> None:
         self.sequences, self.method = sequences, method
@@ -62,7 +62,7 @@ class Regrets:
         self._gradient = np.zeros(n)
 
     def state(self) -> dict[str, np.ndarray]:
-        """All that going on from here needs, beside the number of iterations."""
+        """The arrays that resuming needs, beside the number of iterations."""
         return {"regrets": self.regrets, "sums": self.sums, "behaviour": self.behaviour, "plan": self.plan}
 
     def iterate(self, n: int) -> None:
@@ -88,9 +88,9 @@ def _iterate(form, method, done, n, regrets, sums, behaviour, plan, gradient):
 
 @jitable
 def update(form, method, t, seat, regrets, sums, behaviour, plan, gradient):
-    """From the gradient of a seat's sequences its new regrets and behaviour, and the sums of its plans."""
+    """Update a seat's regrets, behaviour and sums of plans from the gradient of its sequences, at iteration t."""
     weight = 1.0
-    if method == _CFR_PLUS:
+    if method == CFR_PLUS:
         weight = float(t)
     elif method != _CFR:
         weight = float(t) * float(t)
@@ -110,7 +110,7 @@ def update(form, method, t, seat, regrets, sums, behaviour, plan, gradient):
             if method == _CFR:
                 regrets[s] = grown
                 behaviour[s] = max(grown, 0.0)
-            elif method == _CFR_PLUS:
+            elif method == CFR_PLUS:
                 grown = max(grown, 0.0)
                 regrets[s] = grown
                 behaviour[s] = grown

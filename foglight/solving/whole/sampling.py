@@ -1,22 +1,22 @@
-"""Monte Carlo counterfactual regret minimisation [Lanctot2009]: iterations that look at a part of the tree only.
+"""Monte Carlo counterfactual regret minimisation [Lanctot2009]: each iteration visits a sampled part of the tree.
 
-An iteration is one walk for each seat in turn, whose regrets it updates; behaviour follows from regrets as in `cfr`.
-The change of each regret is what `cfr` would add, in expectation.
+An iteration is one walk for each seat in turn. A walk updates its seat's regrets; behaviour follows from regrets as in
+`cfr`. The expected change of each regret is what `cfr` would add.
 
-    external  at the seat's own nodes all actions are tried, everywhere else one is drawn. At nodes of the seat after
-              it, the behaviour there is added to that seat's sums as it is: with two seats it is met as often as it
-              is reached by its own plan, with more seats this is the usual approximation
-    outcome   one history is drawn to its end, the seat's own actions with exploration 0.6. What is met is divided by
-              how likely it was to be drawn; in regrets the draws of chance and of the others cancel. The sums of the
-              seat after it get its behaviour, divided by how likely the draws of all other seats were
-              ("stochastically weighted"). With more than two seats that is right in expectation only as long as the
-              further seats rule no action out
+    external  The walk tries all actions at its seat's nodes and draws one action everywhere else. At nodes of the next
+              seat, it adds that seat's behaviour to that seat's sums, unweighted. With two seats, a walk visits such a
+              node as often as the next seat's own plan reaches it; with more seats this is the usual approximation.
+    outcome   The walk draws one history to its end; its seat's own actions are drawn with exploration 0.6. Values are
+              divided by the probability of the draws; in regrets, the draws of chance and of the others cancel. The
+              sums of the next seat get its behaviour, divided by the probability of the draws of all other seats
+              ("stochastically weighted"). With more than two seats this is unbiased only as long as the remaining
+              seats give no action probability 0.
 
-An iteration of `outcome` costs one game and changes little; its regrets vary the more, the longer games are. Prefer
-`external` unless a walk through all of one's own actions is too long.
+An iteration of `outcome` costs one game per seat and changes little; the variance of its regrets grows with the length
+of games. Prefer `external` unless a walk through all of a seat's own actions is too long.
 
-With perfect recall a walk meets each of the seat's own information states at most once, so what its actions earn can
-lie in one array for all sequences.
+With perfect recall a walk visits each of its seat's information states at most once, so one array over all sequences
+can hold the values of its actions.
 """
 
 from typing import NamedTuple
@@ -32,11 +32,11 @@ from foglight.solving.whole.sequences import SequenceForm
 
 METHODS = ("external", "outcome")
 _EXTERNAL, _OUTCOME = range(2)
-EXPLORE = 0.6  # the share of uniform draws at the own nodes of an outcome-sampling walk
+EXPLORE = 0.6  # probability of a uniform draw at the own nodes of an outcome-sampling walk
 
 
 class Board(NamedTuple):
-    """What a walk reads of the tree."""
+    """The arrays of the tree that a walk reads."""
 
     movers: np.ndarray  # int8[N]
     first_children: np.ndarray  # int64[N + 1]
@@ -44,14 +44,14 @@ class Board(NamedTuple):
     states: np.ndarray  # int32[N]: the information state at each node
     begins: np.ndarray  # int32[I]: the sequence of an information state's first action
     ends: np.ndarray  # int32[I]
-    rows: np.ndarray  # int32[N]: where the payoffs of a terminal node are; -1 where a tree is cut, which pays nothing
+    rows: np.ndarray  # int32[N]: the row of a terminal node in `payoffs`; -1 elsewhere. A cut node pays nothing
     payoffs: np.ndarray  # float64[terminals, seats]
-    roots: np.ndarray  # float64[roots]: how likely each is drawn
-    depth: int
+    roots: np.ndarray  # float64[roots]: the probability that a walk begins there
+    depth: int  # levels of the tree
 
 
 class Sampling:
-    """The running state of a solver: iterate it as long as you like."""
+    """A running solver of a sequence form; call `iterate` as often as you like."""
 
     def __init__(self, sequences: SequenceForm, method: str = "external", seed: int = 0) -> None:
         self.sequences, self.method = sequences, method
@@ -65,7 +65,7 @@ class Sampling:
         self._values = np.zeros(n)
 
     def state(self) -> dict[str, np.ndarray]:
-        """All that going on from here needs, beside the number of iterations."""
+        """The arrays that resuming needs, beside the number of iterations."""
         return {"regrets": self.regrets, "sums": self.sums, "behaviour": self.behaviour, "random": self.random}
 
     def iterate(self, n: int) -> None:
@@ -86,7 +86,7 @@ class Sampling:
 def _board(sequences: SequenceForm) -> Board:
     tree, form = sequences.tree, sequences.form
     if tree.num_seats < 2:
-        raise BadInput(f"sampling needs two seats or more, {tree.game} has one; take another method, such as cfr+")
+        raise BadInput(f"sampling needs two seats or more, and {tree.game} has one; take another method, such as cfr+")
     ends = tree.movers == TERMINAL
     mass = sequences.root_odds.sum()
     return Board(
@@ -116,7 +116,7 @@ def _walk(board, method, n, seats, regrets, sums, behaviour, values, random):
 
 @jitable
 def _try_all(board, seat, regrets, sums, behaviour, values, random, path, chosen):
-    """An external-sampling walk; `path` holds the own nodes above, `chosen` the sequence being tried at each."""
+    """An external-sampling walk; `path` has its seat's nodes above, `chosen` the sequence being tried at each."""
     after = (seat + 1) % board.payoffs.shape[1]
     node, depth, going = _draw(random, board.roots, 0, len(board.roots)), 0, True
     while going:
@@ -156,10 +156,10 @@ def _try_all(board, seat, regrets, sums, behaviour, values, random, path, chosen
 
 @jitable
 def _play_once(board, seat, regrets, sums, behaviour, random, path, chosen):
-    """An outcome-sampling walk; `path` holds the own information states met, `chosen` the sequence taken at each."""
+    """An outcome-sampling walk; `path` has its seat's information states, `chosen` the sequence taken at each."""
     after = (seat + 1) % board.payoffs.shape[1]
     node, depth = _draw(random, board.roots, 0, len(board.roots)), 0
-    own, further = 1.0, 1.0  # how likely the draws of the seat were; and those of seats neither it nor the one after
+    own, further = 1.0, 1.0  # probability of the draws of `seat`, and of those of seats other than `seat` and `after`
     while board.first_children[node] < board.first_children[node + 1]:
         first, mover, state = board.first_children[node], board.movers[node], board.states[node]
         if mover == CHANCE:
@@ -198,13 +198,13 @@ def _payoff(board, node, seat):
 
 @jitable
 def _draw(random, weights, begin, end):
-    """An index from begin to end - 1, drawn in proportion to its weight."""
+    """Draw an index from begin to end - 1 in proportion to its weight."""
     return begin + weighted_possible(random, weights[begin:end], end - begin)
 
 
 @jitable
 def _match(regrets, behaviour, begin, end):
-    """Behaviour in proportion to positive regrets, uniform if there are none."""
+    """Write behaviour in proportion to positive regrets, uniform if there are none."""
     total = 0.0
     for s in range(begin, end):
         total += max(regrets[s], 0.0)

@@ -1,19 +1,20 @@
-"""The sequence form of a tree [Koller1996]: all that solving needs, several times smaller than the tree.
+"""The sequence form of a tree [Koller1996]: the arrays that solving needs, several times smaller than the tree.
 
-A seat's sequence is its last own action, which with perfect recall tells all of its actions before. A plan gives each
-sequence the product of the probabilities of its actions. What a seat can expect is then a sum over terminal histories
+A seat's sequence is its last own action; with perfect recall this identifies all of its earlier actions. A plan gives
+each sequence the product of the probabilities of its actions. A seat's expected payoff is a sum over terminal histories
 
     sum over z of  chance(z) * payoff(z) * product over seats of plan[sequence(seat, z)]
 
 so the gradient for one seat, given the plans of the others, is a product with a sparse matrix: no node is visited.
-Terminal histories that agree in all sequences are one entry; those that pay nothing are none. Entries for a seat lie
-under the sequences of the seat after it, so that what that seat never plays costs nothing.
+Terminal histories with the same sequences of all seats are one entry of this matrix; those that pay nothing have none.
+The entries of a seat are stored under the sequences of the next seat, so that sequences which that seat never plays
+cost nothing.
 
-Sequences of all seats have common numbers: those of seat 0 first. Each seat's numbers begin with its root sequences,
-one for each information state it may be in when the tree begins; their plan is 1. How likely a seat is to be in such a
-state by its own play, its range, is a factor of the payoffs of the others (`under`): a seat's own values do not depend
-on its own range, so that they make sense where that is 0. Information states are numbered seat by seat, each after
-those it can follow.
+Sequences are numbered seat by seat, from seat 0 on. Each seat's numbers begin with its root sequences, one for each
+information state it may be in at the roots of the tree; their plan is 1. The probability that a seat's own play leads
+to such a state, its range, is a factor of the payoffs of the others (`under`). A seat's own values do not depend on its
+own range, so they make sense where it is 0. Information states are numbered seat by seat, each after those that can
+precede it.
 """
 
 import itertools
@@ -27,37 +28,39 @@ from foglight.compile import kernel
 from foglight.names import BadInput
 from foglight.solving.whole.tree import Tree, seat_keys
 
-Ranges = Sequence[np.ndarray]  # by seat, one number for each information state at the roots
+Ranges = Sequence[np.ndarray]  # by seat, the reach probability by its own play of each information state at the roots
 
 
 class Form(NamedTuple):
-    """The arrays. S sequences, I information states, E entries."""
+    """The arrays of a sequence form: S sequences, I information states, E entries."""
 
-    sequence_begins: np.ndarray  # int64[seats + 1]
-    state_begins: np.ndarray  # int64[seats + 1]: the information states of each seat
+    sequence_begins: np.ndarray  # int64[seats + 1]: the first sequence of each seat
+    state_begins: np.ndarray  # int64[seats + 1]: the first information state of each seat
     begins: np.ndarray  # int32[I]: the sequence of an information state's first action
-    ends: np.ndarray  # int32[I]: and behind its last
+    ends: np.ndarray  # int32[I]: one past the sequence of its last action
     parents: np.ndarray  # int32[I]: the sequence that leads to it
-    entry_begins: np.ndarray  # int64[S + 1]: the entries under each sequence; they are for the seat before its own
-    targets: np.ndarray  # int32[E]: the sequence that earns
-    others: np.ndarray  # int32[E, seats - 2]: the sequences of further seats
-    weights: np.ndarray  # float64[E]: chance times payoff
+    entry_begins: (
+        np.ndarray
+    )  # int64[S + 1]: the first entry under each sequence; it pays the seat before the sequence's own
+    targets: np.ndarray  # int32[E]: the sequence that earns the payoff
+    others: np.ndarray  # int32[E, seats - 2]: the sequences of the remaining seats
+    weights: np.ndarray  # float64[E]: chance probability times payoff
 
 
 class SequenceForm:
-    """A tree's sequence form, with what leads back to the game."""
+    """A tree's sequence form, with the keys and actions that lead back to the game."""
 
     def __init__(self, tree: Tree, root_odds: np.ndarray | None = None) -> None:
-        """`root_odds` is how likely chance makes each root; they need not add up to 1."""
+        """`root_odds` are the chance probabilities of the roots; they need not add up to 1."""
         self.tree, seats = tree, tree.num_seats
         numbers, keys = tree.information
         movers = np.zeros(len(keys), np.int64)
         movers[numbers[tree.deciding]] = tree.movers[tree.deciding]
-        order = np.argsort(movers, kind="stable")  # seat by seat, else as they were met
+        order = np.argsort(movers, kind="stable")  # seat by seat, else in order of first occurrence
         rank = np.full(len(order) + 1, -1, np.int32)  # the last is for -1
         rank[order] = np.arange(len(order))
         self.keys: np.ndarray = keys[order]  # uint64[I]
-        self.states = rank[numbers]  # int32[N]: by node, -1 where nobody decides
+        self.states = rank[numbers]  # int32[N]: by node, -1 where no seat decides
         sizes = np.zeros(len(keys), np.int64)
         widths = np.diff(tree.first_children)
         sizes[self.states[tree.deciding]] = widths[tree.deciding]
@@ -68,8 +71,8 @@ class SequenceForm:
         self.root_keys: list[np.ndarray] = []  # by seat, the keys of its information states at the roots, ascending
         root_states = np.empty((n, seats), np.int32)
         for seat in range(seats):
-            found, which = np.unique(seat_keys(tree.game, tree.roots, seat), return_inverse=True)
-            self.root_keys.append(found)
+            root_keys, which = np.unique(seat_keys(tree.game, tree.roots, seat), return_inverse=True)
+            self.root_keys.append(root_keys)
             root_states[:, seat] = which
         state_begins = np.searchsorted(movers[order], np.arange(seats + 1))
         own = [int(sizes[a:b].sum()) for a, b in itertools.pairwise(state_begins)]
@@ -84,8 +87,8 @@ class SequenceForm:
         forgetful = _follow(tree.movers, tree.first_children, self.states, begins, self.sequences, parents)
         if forgetful >= 0:
             raise BadInput(
-                f"seat {tree.movers[forgetful]} of {tree.game} forgets what it did before: information states without "
-                "perfect recall cannot be solved exactly"
+                f"seat {tree.movers[forgetful]} of {tree.game} forgets its own earlier actions: a game without perfect "
+                "recall cannot be solved exactly"
             )
         self.root_odds = np.ones(n) if root_odds is None else root_odds
         chance = self.chance[tree.terminals][:, None]
@@ -101,7 +104,7 @@ class SequenceForm:
 
     @cached_property
     def chance(self) -> np.ndarray:
-        """How likely chance leads to each node, float64[N]."""
+        """The chance probability of each node, its root's included, float64[N]."""
         tree = self.tree
         roots = np.arange(tree.num_nodes)
         for first, last in zip(tree.level_begins[1:-1], tree.level_begins[2:], strict=True):
@@ -118,7 +121,7 @@ class SequenceForm:
 
     @property
     def num_bytes(self) -> int:
-        """Of the form alone: what an iteration reads."""
+        """The size of the form alone, which is what an iteration reads."""
         return sum(column.nbytes for column in self.form)
 
     @cached_property
@@ -140,7 +143,7 @@ class SequenceForm:
         return plan
 
     def under(self, ranges: Ranges | None) -> Form:
-        """The form if the seats come to the roots with these ranges, one array for each seat; None: all are 1."""
+        """The form with payoffs weighted by these ranges, one array for each seat; None: all are 1."""
         if ranges is None:
             return self.form
         factors = self.start()
@@ -159,13 +162,14 @@ class SequenceForm:
 
 
 def payoff_entries(ends: np.ndarray, amounts: np.ndarray, total: int) -> tuple[np.ndarray, ...]:
-    """The last four columns of a form with `total` sequences.
+    """The last four arrays of a `Form` with `total` sequences.
 
-    From the sequences in which histories end, and what each seat gets there times its weight: both [n, seats].
+    `ends` are the last sequences of each seat at n terminal histories, and `amounts` each seat's payoff there times the
+    history's chance probability: both are [n, seats].
     """
     seats = ends.shape[1]
     counts, parts = np.zeros(total + 1, np.int64), []
-    for leader in range(seats):  # rows are its sequences
+    for leader in range(seats):  # the seat under whose sequences the entries are stored
         seat = (leader - 1) % seats
         columns = [leader, seat, *(other for other in range(seats) if other not in (leader, seat))][:seats]
         paid = np.flatnonzero(amounts[:, seat] != 0.0)
@@ -184,7 +188,7 @@ def payoff_entries(ends: np.ndarray, amounts: np.ndarray, total: int) -> tuple[n
 
 @kernel
 def _follow(movers, first_children, states, begins, sequences, parents):
-    """Fill each node's sequences and each state's parent; a node at which somebody has forgotten, or -1."""
+    """Fill each node's sequences and each state's parent; returns a node without perfect recall, or -1."""
     for node in range(len(movers)):
         state, mover = states[node], movers[node]
         if state >= 0:
@@ -202,6 +206,7 @@ def _follow(movers, first_children, states, begins, sequences, parents):
 
 @kernel
 def _find_roots(begins, ends, parents, roots):
+    """Write the root sequence of every sequence to `roots`, which begins as the sequences' own numbers."""
     for i in range(len(begins)):
         for s in range(begins[i], ends[i]):
             roots[s] = roots[parents[i]]

@@ -1,4 +1,4 @@
-"""A solved policy: a table that plays, and the solver's state that goes on from there, in one file."""
+"""A solved policy: its table, and the solver state from which solving can resume, in one file."""
 
 import json
 import zipfile
@@ -18,7 +18,7 @@ _FORMAT = 1
 
 
 class Solved(Tabular):
-    """A tabular policy that knows how it came about; `fl.solve(..., resume=policy)` goes on with it.
+    """A tabular policy with the state of its solver; `fl.solve(..., resume=policy)` continues from it.
 
     >>> policy = fl.solve("kuhn_poker", iterations=100)
     >>> policy.game, policy.method, policy.iterations, policy.exploitability < 0.01
@@ -36,10 +36,10 @@ class Solved(Tabular):
     seed: int
     state: dict[str, np.ndarray]  # the solver's arrays
     exploitability: float
-    value: float  # of seat 0, if all play it
+    value: float  # expected payoff of seat 0 if all seats play the policy
 
     def save(self, path: str | Path) -> None:
-        """Write it to a file, whole or not at all."""
+        """Write the policy to a file, whole or not at all."""
         facts = {name: getattr(self, name) for name in _FACTS}
         header = json.dumps({"foglight": __version__, "format": _FORMAT, **facts})
         arrays: dict[str, Any] = {
@@ -54,12 +54,12 @@ class Solved(Tabular):
 
     @classmethod
     def load(cls, path: str | Path) -> "Solved":
-        """Read it from a file."""
+        """Read a policy from a file."""
         try:
             with np.load(path, allow_pickle=False) as file:
                 header = json.loads(str(file["header"]))
                 if header["format"] != _FORMAT:
-                    raise BadInput(f"{path} was written by foglight {header['foglight']} in a format not known here")
+                    raise BadInput(f"{path} was written by foglight {header['foglight']} in another format")
                 policy = cls(file["keys"], file["begins"], file["probabilities"])
                 policy.state = {name[6:]: file[name] for name in file.files if name.startswith("state_")}
                 for name in _FACTS:
@@ -82,7 +82,7 @@ def _weigh_solved(policy, game, world, seat, actions, n, out):
 
 
 def table(sequences: SequenceForm, behaviour: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Behaviour as the arrays of a tabular policy: keys ascending, where each begins, probabilities."""
+    """Behaviour as the arrays of a tabular policy: keys in ascending order, begins, probabilities."""
     form, order = sequences.form, np.argsort(sequences.keys)
     sizes = (form.ends - form.begins)[order].astype(np.int64)
     begins = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -91,6 +91,7 @@ def table(sequences: SequenceForm, behaviour: np.ndarray) -> tuple[np.ndarray, n
 
 
 def solved(sequences: SequenceForm, behaviour: np.ndarray, **facts: Any) -> Solved:
+    """A solved policy with this behaviour; `facts` are its other attributes."""
     policy = Solved(*table(sequences, behaviour))
     for name, value in facts.items():
         setattr(policy, name, value)

@@ -1,4 +1,4 @@
-"""Solving whole games, and measuring policies in them: what `fl.solve`, `fl.exploitability` and the others do."""
+"""Solving whole games and measuring policies in them: `fl.solve`, `fl.exploitability` and the like."""
 
 import functools
 import time
@@ -20,14 +20,14 @@ from foglight.solving.whole.solved import Solved, solved, table
 from foglight.solving.whole.tree import build_tree
 
 METHODS = (*regret.METHODS, *sampling.METHODS, "lp")
-_BREATH = 0.5  # seconds between two looks at the exploitability, at most a tenth of the time
+_BREATH = 0.5  # least seconds between two progress reports; computing them takes at most a tenth of the time
 _SAVE_EVERY = 10.0  # seconds between checkpoints
 
-Progress = Callable[[int, int, float], None]  # iterations done, wanted, exploitability
+Progress = Callable[[int, int, float], None]  # iterations done, iterations in all, exploitability
 
 
 def sequence_form(game: str | Game, memory: float = 4.0) -> SequenceForm:
-    """The whole game, ready to be solved; the last few are remembered."""
+    """The sequence form of a whole game; the last four are cached. `memory` is in GiB."""
     return _sequence_form(load_game(game), memory)
 
 
@@ -47,12 +47,12 @@ def solve(
     memory: float = 4.0,
     progress: Progress | None = None,
 ) -> Solved:
-    """An approximate equilibrium: exact in the limit for two seats and zero sum.
+    """An approximate equilibrium. In two-seat zero-sum games it converges to an exact one.
 
-    `iterations` counts from the very beginning: going on from a policy of 400 iterations to 1000 runs 600 more, and
-    gives the same as 1000 at once. The method `lp` is exact and knows no iterations. With a `checkpoint`, the state is
-    written there from time to time, and whatever is there already is gone on with. `memory` is in GiB; a game whose
-    tree needs more is refused. `seed` is for the methods that draw, `external` and `outcome`.
+    `iterations` is the total: resuming a policy of 400 iterations with `iterations=1000` runs 600 more, and gives the
+    same result as 1000 at once. The method `lp` is exact and has no iterations. With a `checkpoint`, the policy is
+    saved to that file every ten seconds and at the end; if the file exists, solving resumes from it. `memory` is in
+    GiB; a game whose tree needs more is refused. `seed` is for the sampling methods, `external` and `outcome`.
 
         >>> policy = fl.solve("kuhn_poker", iterations=400)
         >>> policy = fl.solve("kuhn_poker", iterations=1000, resume=policy)
@@ -98,11 +98,11 @@ def solve(
 
 
 def _exact(sequences: SequenceForm, resume: Any, checkpoint: str | Path | None) -> Solved:
-    """The linear program's equilibrium; it goes on from nothing, and replaces nothing that can be gone on with."""
+    """The linear program's equilibrium; refuses to overwrite a policy of another method, which could be resumed."""
     if resume is not None:
-        kept = resume if isinstance(resume, Solved) else Solved.load(resume)
-        if kept.method != "lp":
-            raise BadInput(f"lp cannot go on with {kept.iterations} iterations of {kept.method}; choose another file")
+        old = resume if isinstance(resume, Solved) else Solved.load(resume)
+        if old.method != "lp":
+            raise BadInput(f"lp cannot go on with {old.iterations} iterations of {old.method}; choose another file")
     value, behaviour = equilibrium(sequences)
     policy = solved(
         sequences,
@@ -121,6 +121,7 @@ def _exact(sequences: SequenceForm, resume: Any, checkpoint: str | Path | None) 
 
 
 def _go_on(solver: Any, policy: Solved, sequences: SequenceForm, seed: int) -> None:
+    """Put a policy's state into the solver, if it is of the same game, method and seed."""
     wanted = {"game": str(sequences.tree.game), "method": solver.method}
     if solver.method in sampling.METHODS:
         wanted["seed"] = seed
@@ -136,6 +137,7 @@ def _go_on(solver: Any, policy: Solved, sequences: SequenceForm, seed: int) -> N
 
 
 def _policy(solver: Any, seed: int) -> Solved:
+    """The solver's average behaviour as a policy that can be resumed."""
     sequences, behaviour = solver.sequences, solver.average()
     return solved(
         sequences,
@@ -151,7 +153,7 @@ def _policy(solver: Any, seed: int) -> Solved:
 
 
 def game_value(game: Game, memory: float = 4.0) -> float:
-    """What seat 0 gets when both seats of a zero-sum game play best; `memory` is in GiB.
+    """The value of a two-seat zero-sum game to seat 0; `memory` is in GiB.
 
     >>> round(18 * fl.game_value("kuhn_poker"), 6)
     -1.0
@@ -160,7 +162,7 @@ def game_value(game: Game, memory: float = 4.0) -> float:
 
 
 def nash_conv(game: Game, policy: Any, memory: float = 4.0) -> float:
-    """What all seats together would gain if each alone changed to a best response; `memory` is in GiB.
+    """The sum over seats of what each would gain by changing alone to a best response; `memory` is in GiB.
 
     >>> round(12 * fl.nash_conv("kuhn_poker", fl.Uniform()), 6)  # 11/12
     11.0
@@ -170,7 +172,7 @@ def nash_conv(game: Game, policy: Any, memory: float = 4.0) -> float:
 
 
 def exploitability(game: Game, policy: Any, memory: float = 4.0) -> float:
-    """`nash_conv` per seat: 0 for an equilibrium. `memory` is in GiB.
+    """`nash_conv` divided by the number of seats: 0 for an equilibrium. `memory` is in GiB.
 
     >>> fl.exploitability("kuhn_poker", fl.solve("kuhn_poker", method="lp")) < 1e-9
     True
@@ -179,7 +181,7 @@ def exploitability(game: Game, policy: Any, memory: float = 4.0) -> float:
 
 
 def best_response(game: Game, policy: Any, seat: int, memory: float = 4.0) -> tuple[float, Tabular]:
-    """What a seat gets by playing best against the others' policy, and a policy that does; `memory` is in GiB.
+    """A seat's best response: its expected payoff against the others' policy, and a policy; `memory` is in GiB.
 
     >>> value, best = fl.best_response("kuhn_poker", fl.Uniform(), seat=0)
     >>> value, fl.policy_values("kuhn_poker", best)[0] == value  # it holds the others' policy too
@@ -196,7 +198,7 @@ def best_response(game: Game, policy: Any, seat: int, memory: float = 4.0) -> tu
 
 
 def policy_values(game: Game, policy: Any, memory: float = 4.0) -> list[float]:
-    """What each seat gets when all play this policy; `memory` is in GiB.
+    """Each seat's expected payoff when all seats play this policy; `memory` is in GiB.
 
     >>> fl.policy_values("kuhn_poker", lambda state: {0: 1.0, 1: 0.0})  # nobody ever bets
     [0.0, 0.0]

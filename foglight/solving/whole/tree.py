@@ -1,8 +1,8 @@
-"""A whole game as flat arrays: every history a node, breadth first, the children of a node side by side.
+"""A game tree as flat arrays: every history is a node, nodes are in breadth-first order, siblings are adjacent.
 
-Information states are numbered in the order in which they are met, so that whatever comes after another has a higher
-number; so are public states. A tree may begin at several worlds, as a subgame does, and may be cut at a depth; the
-histories at which it is cut are its leaves. Worlds are kept for the roots and the leaves only.
+Information states are numbered in the order of their first nodes, so a state that follows another has a higher number;
+so are public states. A tree may have several roots, as a subgame does, and may be cut at a depth. The non-terminal
+histories at the cut are its leaves. Worlds are kept for the roots and the leaves only.
 """
 
 from functools import cached_property
@@ -35,32 +35,32 @@ from foglight.rules import (
 from foglight.worlds.expansion import chosen
 
 GIBIBYTE = 1 << 30
-_NODE_BYTES = 45  # of a node in the arrays below, information states and payoffs not counted
-_PROBES = 200  # random games by which a tree's size is guessed
-_HOPELESS = 100  # a tree that looks this many times too large is not begun
+_NODE_BYTES = 45  # bytes per node in the arrays of `Tree`, without information states and payoffs
+_PROBES = 200  # random games from which a tree's size is estimated
+_HOPELESS = 100  # a tree estimated at more than this multiple of the memory is refused at once
 
 
 class TooLarge(BadInput):
-    """The tree does not fit into the memory allowed."""
+    """The tree does not fit into the given memory."""
 
 
 class Tree:
-    """The histories of a game, from its roots down to the end or to where it is cut."""
+    """The histories of a game, from the roots to the end of the game or to a cut: N nodes, L leaves."""
 
     game: Game
-    depth: int | None  # at which it is cut
-    level_begins: np.ndarray  # int64[levels + 1]: the nodes of each depth
+    depth: int | None  # of the cut, in transitions below the roots; None: no cut
+    level_begins: np.ndarray  # int64[levels + 1]: the first node of each depth
     movers: np.ndarray  # int8[N]: the seat that moves, CHANCE or TERMINAL
     parents: np.ndarray  # int32[N], -1 for roots
-    first_children: np.ndarray  # int64[N + 1]: the children of node i are first_children[i] to first_children[i + 1]
-    actions: np.ndarray  # int32[N]: the action that leads here
-    odds: np.ndarray  # float64[N]: how likely chance makes that step; 1 for a seat's action
-    keys: np.ndarray  # uint64[N]: of the mover's information state; 0 where nobody decides
-    public_keys: np.ndarray  # uint64[N]
+    first_children: np.ndarray  # int64[N + 1]: node i has the children first_children[i] to first_children[i + 1] - 1
+    actions: np.ndarray  # int32[N]: the action that leads to the node, -1 for roots
+    odds: np.ndarray  # float64[N]: the chance probability of that action; 1 for a seat's action
+    keys: np.ndarray  # uint64[N]: the key of the mover's information state; 0 where no seat decides
+    public_keys: np.ndarray  # uint64[N]: the key of the public state
     payoffs: np.ndarray  # float64[terminals, seats], in the order of the terminal nodes
     roots: Any  # the worlds of the roots
-    leaves: np.ndarray  # int64[L]: the nodes at which it is cut
-    leaf_rows: Any  # their worlds
+    leaves: np.ndarray  # int64[L]: the nodes at the cut
+    leaf_rows: Any  # the worlds of the leaves
 
     @property
     def num_nodes(self) -> int:
@@ -81,41 +81,41 @@ class Tree:
 
     @cached_property
     def deciding(self) -> np.ndarray:
-        """The nodes at which a seat moves, and has something to choose from, int64."""
+        """The nodes at which a seat decides, int64: it is to move, and the tree is not cut there."""
         return np.flatnonzero((self.movers >= 0) & (np.diff(self.first_children) > 0))
 
     @cached_property
     def information(self) -> tuple[np.ndarray, np.ndarray]:
-        """The number of the information state at each node, int32[N], -1 where nobody decides; and their keys."""
+        """The number of each node's information state, int32[N], -1 where no seat decides; and the states' keys."""
         return _numbered(self.keys, self.deciding)
 
     @cached_property
     def public(self) -> tuple[np.ndarray, np.ndarray]:
-        """The number of the public state of each node, int32[N]; and their keys."""
+        """The number of each node's public state, int32[N]; and the public states' keys."""
         return _numbered(self.public_keys, np.arange(self.num_nodes))
 
     @cached_property
     def reach(self) -> np.ndarray:
-        """How likely chance leads to each node, given its root, float64[N]."""
+        """The chance probability of each node, given its root, float64[N]."""
         reach = self.odds.copy()
         for first, last in zip(self.level_begins[1:-1], self.level_begins[2:], strict=True):
             reach[first:last] *= reach[self.parents[first:last]]
         return reach
 
     def histories(self, nodes: np.ndarray) -> list[list[int]]:
-        """The actions that lead from a root to each of these nodes."""
-        found = []
+        """The actions from a root to each of these nodes."""
+        histories = []
         for node in nodes.tolist():
             actions: list[int] = []
             while self.parents[node] >= 0:
                 actions.append(int(self.actions[node]))
                 node = int(self.parents[node])
-            found.append(actions[::-1])
-        return found
+            histories.append(actions[::-1])
+        return histories
 
 
 def _numbered(keys: np.ndarray, where: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers from 0 on for the distinct keys at these places, in the order in which they first occur."""
+    """Number the distinct keys at the places `where` from 0, in order of first occurrence; -1 at other places."""
     distinct, firsts, which = np.unique(keys[where], return_index=True, return_inverse=True)
     order = np.argsort(firsts)
     rank = np.empty(len(order), np.int32)
@@ -126,7 +126,7 @@ def _numbered(keys: np.ndarray, where: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def build_tree(game: str | Game, roots: Any = None, depth: int | None = None, memory: float = 4.0) -> Tree:
-    """The tree below some worlds, or of the whole game; `memory` is in GiB."""
+    """The tree below some worlds, or of the whole game, cut after `depth` transitions; `memory` is in GiB."""
     game = load_game(game)
     if roots is None:
         roots = new_worlds(game, 1)
@@ -185,7 +185,7 @@ def build_tree(game: str | Game, roots: Any = None, depth: int | None = None, me
 
 
 def branch(game: Game, rows: Any, counts: np.ndarray, children: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Fill `children` with the worlds after every action at every row that has any counted; the actions and odds."""
+    """Fill `children` with the worlds after every action at every row with `counts` above 0; the actions and odds."""
     actions, odds = np.empty(len(children), np.int32), np.empty(len(children))
     if len(children):
         _branch(game, rows, counts, children, actions, odds)
@@ -196,7 +196,7 @@ ADVICE = "give more memory, take a smaller game, cut it at a depth, or search in
 
 
 def _check_size(game: Game, memory: float) -> None:
-    """Refuse a hopeless game at once: random games guess the number of nodes, without bias [Knuth1975]."""
+    """Refuse a hopelessly large game at once, by an unbiased estimate from random games [Knuth1975]."""
     start = new_worlds(game, 1)
     begin(game, start[0])
     size = guessed_size(game, start)
@@ -205,7 +205,7 @@ def _check_size(game: Game, memory: float) -> None:
 
 
 def guessed_size(game: Game, roots: Any) -> float:
-    """About how many nodes there are below some worlds down to the end, from random games."""
+    """An estimate from random games of the number of nodes from some worlds down to the end of the game."""
     sizes = np.empty(_PROBES)
     _probe(game, roots, generator(0), sizes)
     return float(sizes.mean()) * len(roots)
@@ -213,7 +213,7 @@ def guessed_size(game: Game, roots: Any) -> float:
 
 @kernel
 def _probe(game, roots, random, sizes):
-    """In each random game, the number of nodes below its root if all of the tree were like it."""
+    """Write one estimate per random game: the number of nodes if every node of a depth had as many children."""
     actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
     for i in range(len(sizes)):
         world = new_worlds(game, 1)[0]
@@ -230,7 +230,7 @@ def _probe(game, roots, random, sizes):
 
 @kernel
 def _survey(game, rows, movers, keys, public, counts, ends):
-    """Who moves, what it knows, how many children there are, and what each seat gets at the end."""
+    """Write each world's mover, its information state's key, the public key, the number of children and the payoffs."""
     actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
     for i in range(len(rows)):
         mover = player(game, rows[i])
@@ -247,7 +247,7 @@ def _survey(game, rows, movers, keys, public, counts, ends):
 
 @kernel
 def _branch(game, rows, counts, children, actions, odds):
-    """The worlds after every action at every row, and how they came about."""
+    """Write the worlds after every action at every row, with the actions and their chance probabilities."""
     room, shares = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
     at = 0
     for i in range(len(rows)):

@@ -1,11 +1,11 @@
 """Networks that value public belief states: positional and particle [Sustr2021, Sections 4.2 and 5.2].
 
-Positional: every private piece of information that a seat may have has its own input and its own output.
+Positional: every private observation history that a seat may have (a place) has its own input and its own output.
 
     values = regression([ranges, public])
 
-Particle: information states come as a set, each by its features, and only those that are asked about. Order does not
-matter, by construction: the set enters through a sum, and each output depends on the others through that sum alone.
+Particle: the input is a set of information states, each given by its features. Their order does not matter, by
+construction: the set enters through a sum, and each output depends on the other states through that sum alone.
 
     base[j]  = change_of_basis([public, private[j]])
     context  = sum over j of range[j] * base[j]
@@ -13,15 +13,15 @@ matter, by construction: the set enters through a sum, and each output depends o
     value[j] = join([base[j], regression([context, public])])               concatenation, Appendix C's ablation
     value[j] = +- sum over histories (j, k) of chance * range[k] * <regression([context, public]), face[j] * face[k]>
 
-The outputs of the positional network, of projection and of concatenation are multiplied by how likely an information
-state is met, its mass, since counterfactual values have it as a factor. The paper's networks have to learn that, and
-so have those with `mass=False`. The last output, `histories`, is ours: it values each history for seat 0, from the
-faces of its two information states (a second change of basis), and adds up over the histories that there are. So what
-one seat wins the other loses, whatever the weights.
+The mass of an information state is its reach probability by chance and the other seat's range; counterfactual values
+have it as a factor. The outputs of the positional network, of projection and of concatenation are multiplied by the
+mass. The paper's networks have to learn this factor, and so do those with `mass=False`. The last output, `histories`,
+is ours: it gives each history a value for seat 0, computed from the faces of its two information states (a second
+change of basis), and sums over the histories. So the game is zero-sum to the network, whatever its weights.
 
-Layers are fully connected, with ReLU between them: 5 of width 5 times the input for regression and for the positional
-network, 3 of width 3 times the input for the change of basis. The paper does not say how wide a base is, but that both
-regressions are alike; so by default it is as wide as the list of the positional network.
+Layers are fully connected, with ReLU between them. Regression and the positional network have 5 layers of 5 times the
+input's width; the change of basis has 3 layers of 3 times the input's width. The paper does not give the width of a
+base, but says that both regressions are alike; so by default a base has as many entries as there are places.
 
 There is one form of input, `Batch`, and one forward pass: `network(batch, network.bases(public, private))`.
 """
@@ -43,28 +43,28 @@ KINDS = ("positional", "particle", "concatenation", "histories")
 
 
 class Batch(NamedTuple):
-    """Public belief states, B of them, as one list of their information states, J of them.
+    """B public belief states as one list of their J information states.
 
-    Values are wanted of A of these: of all in training, of one seat's where a trunk is cut. The list of H histories has
-    each history once for each of its information states that is asked about.
+    The network gives values for A of these, the states in `asked`: all of them in training, one seat's at the leaves of
+    a trunk. The list of H histories has each history once for each of its information states in `asked`.
     """
 
-    public: Tensor  # float[B, F]: features
+    public: Tensor  # float[B, F]: features of the public states
     of: Tensor  # int64[J]: the public belief state of each information state
-    places: Tensor  # int64[J]: in the positional list
-    ranges: Tensor  # float[J]
+    places: Tensor  # int64[J]: the place of each, for the positional network
+    ranges: Tensor  # float[J]: each seat's range adds up to 1
     asked: Tensor | slice  # int64[A]: the information states whose values are wanted
     signs: Tensor  # float[A]: 1 for seat 0, -1 for seat 1
-    owners: Tensor  # int64[H]: of each history, the information state that it counts for, by its place in `asked`
-    others: Tensor  # int64[H]: of each history, the information state of the other seat
-    chance: Tensor  # float[H]: of each history, over the scale of its public state
+    owners: Tensor  # int64[H]: the information state that each history counts for, as an index into `asked`
+    others: Tensor  # int64[H]: the other seat's information state in each history
+    chance: Tensor  # float[H]: the chance probability of each history, divided by the scale of its public state
 
     def mass(self) -> Tensor:
-        """How likely chance and the other seat's range make each information state that is asked about: float[A]."""
+        """The mass of each information state in `asked`, float[A]: its reach by chance and the other seat's range."""
         return self._sums(self._weights())
 
     def faces(self, faces: Tensor) -> Tensor:
-        """The faces of the other seat's information states, float[J, n], added up in the same way: float[A, n]."""
+        """The sum of the other seat's faces, float[J, n], with the same weights: float[A, n]."""
         return self._sums(self._weights()[:, None] * faces.index_select(0, self.others))
 
     def _weights(self) -> Tensor:
@@ -83,11 +83,11 @@ class Positional(nn.Module):
         self.regression = perceptron(places + public, width or 5 * (places + public), places, layers)
 
     def bases(self, public: Tensor, private: Tensor) -> Tensor:
-        """It has none: float[J, 0]."""
+        """This network has no bases: float[J, 0]."""
         return private[:, :0]
 
     def forward(self, batch: Batch, bases: Tensor) -> Tensor:
-        """The values of the information states that are asked about, float[A]."""
+        """The values of the information states in `asked`, float[A]."""
         ranges = batch.ranges.new_zeros(len(batch.public), self.places)
         ranges = ranges.index_put_((batch.of, batch.places), batch.ranges, accumulate=True)
         of, places = batch.of[batch.asked], batch.places[batch.asked]
@@ -115,17 +115,17 @@ class Particle(nn.Module):
         self.faces = perceptron(features, 3 * features, base, 3) if output == "histories" else None
 
     def bases(self, public: Tensor, private: Tensor) -> Tensor:
-        """What each information state adds to the context, and its face beside it where histories are valued.
+        """The base of each information state, float[J, base]; with `histories` its face too, float[J, 2 * base].
 
-        From both kinds of features of each, float[J, F] and float[J, G]: float[J, base] or float[J, 2 * base]. They do
-        not depend on ranges.
+        `public` and `private` are the features of each information state, float[J, F] and float[J, G]. Bases do not
+        depend on ranges.
         """
         features = torch.cat([public, private], 1)
         base = self.change_of_basis(features)
         return base if self.faces is None else torch.cat([base, self.faces(features)], 1)
 
     def forward(self, batch: Batch, bases: Tensor) -> Tensor:
-        """The values of the information states that are asked about, float[A], given the bases of all."""
+        """The values of the information states in `asked`, float[A], given the bases of all."""
         bases, faces = bases[:, : self.base], bases[:, self.base :]
         weighted = batch.ranges[:, None] * bases
         context = bases.new_zeros(len(batch.public), self.base).index_add_(0, batch.of, weighted)
@@ -151,15 +151,15 @@ def perceptron(inputs: int, hidden: int, outputs: int, layers: int) -> nn.Sequen
 
 @dataclass(frozen=True)
 class Shape:
-    """All that a network is made from, beside its weights."""
+    """A network's kind and sizes: all that defines it beside its weights."""
 
     kind: str  # one of KINDS
     public: int  # features of a public state
     private: int  # features of an information state
-    places: int  # what both seats may privately know
-    base: int | None = None
-    width: int | None = None  # of the regression's hidden layers
-    mass: bool = True  # whether what it says is multiplied by the mass; files that do not say so mean yes
+    places: int  # places of both seats
+    base: int | None = None  # width of a base; None: `places`
+    width: int | None = None  # width of the regression's hidden layers; None: 5 times its input
+    mass: bool = True  # whether outputs are multiplied by the mass; the default for files without this entry
 
     def build(self) -> nn.Module:
         check_kind(self.kind, self.mass)
@@ -179,16 +179,16 @@ def shape_for(layout: Layout, kind: str, base: int | None = None, width: int | N
 
 
 def check_kind(kind: str, mass: bool = True) -> None:
-    """Refuse what is no network."""
+    """Refuse a kind of network that does not exist, and one that cannot go without the mass."""
     if kind not in KINDS:
         raise BadInput(f"unknown network '{kind}'; there are {', '.join(KINDS)}")
     if kind == "histories" and not mass:
         others = ", ".join(other for other in KINDS if other != kind)
-        raise BadInput(f"the network 'histories' adds up masses and cannot go without; without mass there are {others}")
+        raise BadInput(f"the network 'histories' adds up masses and needs them; without mass there are {others}")
 
 
 def check_device(device: str) -> None:
-    """Refuse what is not there."""
+    """Refuse a device that is unknown or not available."""
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise BadInput("there is no CUDA device here; train on cpu")
     if device != "cpu" and not device.startswith("cuda"):
@@ -196,5 +196,5 @@ def check_device(device: str) -> None:
 
 
 def one_thread() -> None:
-    """Let PyTorch use one thread: networks this small only wait for more, and stall where cores are shared."""
+    """Limit PyTorch to one thread: more only slow networks this small, and stall where cores are shared."""
     torch.set_num_threads(1)

@@ -1,11 +1,11 @@
-"""Data sets on disk: public belief states of one trunk and what they are worth, in shards, with a manifest.
+"""Data sets on disk: public belief states of one trunk with their counterfactual values, in shards.
 
     layout.npz          the layout's arrays
     shard-0000.npz ...  publics int32[n], ranges float32[n, K], targets float32[n, K], normalised as in `layout`
-    manifest.json       what was asked for, the versions that made it, and the SHA-256 of every file that is done
+    manifest.json       the request, the versions that made the data, and the SHA-256 of every finished file
 
-Shards are written whole, by rename, and entered into the manifest after that: killed at any moment, generation goes on
-where it ended. Reading needs neither Numba nor the game.
+A shard is written whole, by rename, and then entered into the manifest. If generation is killed, it resumes where it
+stopped. Reading needs neither Numba nor the game.
 """
 
 import hashlib
@@ -29,10 +29,10 @@ MANIFEST, LAYOUT = "manifest.json", "layout.npz"
 
 @dataclass(frozen=True)
 class Request:
-    """What a data set is to hold; equal requests give equal files, however many processes work.
+    """What a data set contains. Equal requests give equal files, whatever the number of processes.
 
-    `depth` is how many transitions below the start the game is cut, `strategies` how many random ones are drawn, and
-    `recall` is `perfect` or `imperfect` (`docs/values.md`).
+    The trunk is the game cut `depth` transitions below its start. `strategies` is the number of random strategies
+    drawn in it. `recall` is `perfect` or `imperfect` (`docs/values.md`).
 
         >>> request = fl.Request("kuhn_poker", depth=3, strategies=50)
         >>> request.num_shards, request.iterations
@@ -42,11 +42,11 @@ class Request:
     game: str
     depth: int
     strategies: int = 1000
-    iterations: int = 100  # of CFR+ in the subgames
+    iterations: int = 100  # CFR+ iterations in the subgames
     seed: int = 0
     recall: str = "perfect"
-    sparse: float = 1.0  # the least share of a range that is kept
-    per_shard: int = 25  # strategies
+    sparse: float = 1.0  # least probability with which an information state is kept in a range
+    per_shard: int = 25  # strategies per shard
 
     @property
     def num_shards(self) -> int:
@@ -58,28 +58,28 @@ class Request:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A whole data set in memory."""
+    """A whole data set in memory: n points, at most K information states each."""
 
     request: Request
     layout: Layout
-    publics: np.ndarray  # int64[n]
+    publics: np.ndarray  # int64[n]: the number of each point's public state
     ranges: np.ndarray  # float32[n, K]
     targets: np.ndarray  # float32[n, K]
-    digest: str  # of all its files
+    digest: str  # SHA-256 over the manifest's list of files
 
     def __len__(self) -> int:
         return len(self.publics)
 
 
 def load_dataset(folder: Path | str, game: str | None = None) -> Dataset:
-    """Read a finished data set; refuses one that is damaged, unfinished or of another game."""
+    """Read a finished data set. One that is damaged, unfinished or of another game is refused."""
     folder = Path(folder)
     manifest = read_manifest(folder)
     if manifest is None:
-        raise BadInput(f"{folder} holds no data set: it has no {MANIFEST}")
+        raise BadInput(f"{folder} is not a data set: it has no {MANIFEST}")
     request = Request(**manifest["request"])
     if game is not None:
-        from foglight.games import load_game  # here, because training needs no game
+        from foglight.games import load_game  # imported here, because training needs no game
 
         if request.game != str(load_game(game)):
             raise BadInput(f"{folder} is for {request.game}, not for {game}")
@@ -124,7 +124,7 @@ def write_manifest(folder: Path, request: Request, files: Mapping[str, str], poi
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> str:
-    """Write a file of arrays; its SHA-256."""
+    """Write arrays to a file; returns its SHA-256."""
     room = io.BytesIO()
     np.savez_compressed(room, **arrays)  # type: ignore[arg-type]
     write_whole(path, room.getvalue())
@@ -132,7 +132,7 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> str:
 
 
 def checked(folder: Path, name: str, files: Mapping[str, str]) -> dict[str, np.ndarray]:
-    """The arrays of a file, if it is the one the manifest means."""
+    """The arrays of a file, if its SHA-256 is the one in the manifest."""
     try:
         content = (folder / name).read_bytes()
     except OSError as error:

@@ -30,7 +30,7 @@ class Descent:
         return ((self.network(lesson.batch, bases) - lesson.targets) ** 2).mean()
 
     def steps(self, lessons: Iterable[Lesson]) -> Iterator[Tensor]:
-        """One step for each lesson; the loss before it."""
+        """Take one step for each lesson, and yield the loss before it."""
         for group in self._optimiser.param_groups:
             group["lr"] = self.rate
         for lesson in lessons:
@@ -41,23 +41,23 @@ class Descent:
             yield loss.detach()
 
     def save(self, path: Path, **facts: Any) -> None:
-        """Write a checkpoint: network, optimiser and facts of the caller's own."""
+        """Write a checkpoint: the network, the optimiser and the caller's facts."""
         room = io.BytesIO()
         state = {"network": self.network.state_dict(), "optimiser": self._optimiser.state_dict()}
         torch.save(state | facts, room)
         write_whole(path, room.getvalue())
 
     def load(self, path: Path, **expected: Any) -> dict[str, Any]:
-        """Go on from a checkpoint, if these facts are its own; all its facts."""
+        """Restore a checkpoint if it has the expected facts; returns all its facts."""
         try:
             state = torch.load(path, map_location=self.device, weights_only=True)
             same = all(state[name] == fact for name, fact in expected.items())
             if same:
                 self.network.load_state_dict(state["network"])
                 self._optimiser.load_state_dict(state["optimiser"])
-        except Exception as error:  # torch has no error of its own for what it cannot read
+        except Exception as error:  # torch has no single error for files it cannot read
             raise BadInput(
-                f"cannot read the checkpoint {path}: {str(error).splitlines()[0]}; remove it to begin again"
+                f"cannot read the checkpoint {path}: {str(error).splitlines()[0]}; remove it to start again"
             ) from None
         if not same:
             raise BadInput(f"{path} is a checkpoint of other settings or other data; remove it or name another file")

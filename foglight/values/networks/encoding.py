@@ -1,7 +1,7 @@
-"""Features of any public state, wherever it is met, from the rules `public_features` and `private_features`.
+"""Features of any public state, from a game's rules `public_features` and `private_features`.
 
-A network that is to value public states that nobody listed in advance needs features that a world itself tells. They
-forget how it came about; beliefs say the rest.
+A network that gives values for public states not listed in advance needs features that can be computed from a world.
+They leave out the history that led there; the ranges carry the rest.
 """
 
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ from foglight.worlds.expansion import chosen
 
 
 def offers_features(game: Game) -> bool:
-    """Whether a game says what matters of its worlds."""
+    """Whether a game has the rules for features."""
     return has_rule("public_features", type(game)) and has_rule("private_features", type(game))
 
 
 def encode(publics: Sequence[PublicState]) -> Features:
-    """Public states of a two-seat game by the features that the game offers."""
+    """The features of public states of a two-seat game, by the game's own rules."""
     game = publics[0].game
     if not offers_features(game):
         raise BadInput(f"{game} offers no features; play it without a network")
@@ -38,25 +38,26 @@ def encode(publics: Sequence[PublicState]) -> Features:
 
 
 def listed(publics: Sequence[PublicState], layout: Layout) -> Features:
-    """Public states of a trunk, or parts of them, by the features of its layout."""
+    """The features of public states of a trunk, or of parts of them, from the trunk's layout."""
     numbers = layout.chosen([public.key for public in publics])
     where: list[tuple[int, np.ndarray]] = []
     for number, public in zip(numbers.tolist(), publics, strict=True):
         keys = layout.keys[number]
         order = np.argsort(keys)
         for own in public.keys:
-            found = order[np.searchsorted(keys, own, sorter=order).clip(max=len(keys) - 1)]
-            if (keys[found] != own).any():
+            columns = order[np.searchsorted(keys, own, sorter=order).clip(max=len(keys) - 1)]
+            if (keys[columns] != own).any():
                 raise BadInput(
                     "the network does not know all of these information states; take the trunk it was trained for"
                 )
-            where.append((number, found))
-    private = np.concatenate([layout.private[number, found] for number, found in where])
-    places = np.concatenate([layout.places[number, found] for number, found in where])
+            where.append((number, columns))
+    private = np.concatenate([layout.private[number, columns] for number, columns in where])
+    places = np.concatenate([layout.places[number, columns] for number, columns in where])
     return _features(publics, layout.public[numbers], private, places)
 
 
 def _features(publics: Sequence[PublicState], shown: np.ndarray, private: np.ndarray, places: np.ndarray) -> Features:
+    """Add to these features the seats, public states and histories of the information states."""
     sizes = np.array([[len(keys) for keys in public.keys] for public in publics])
     of = np.repeat(np.arange(len(publics)), sizes.sum(1))
     seats = np.repeat(np.tile([0, 1], len(publics)), sizes.ravel())
@@ -67,19 +68,20 @@ def _features(publics: Sequence[PublicState], shown: np.ndarray, private: np.nda
 
 
 def _with_seat(features: np.ndarray, seat: int) -> np.ndarray:
+    """Features with two more columns: the seat, one-hot."""
     turns = np.zeros((len(features), 2), np.float32)
     turns[:, seat] = 1.0
     return np.concatenate([features, turns], axis=1)
 
 
 def offered_public(game: Game, rows: Any) -> np.ndarray:
-    """What the rules say matters of what everybody knows, float32[n, F]."""
+    """The game's features of the public state of each world, float32[n, F]."""
     out = np.zeros((len(rows), MOST_FEATURES), np.float32)
     return out[:, : _write_public(game, rows, out)]
 
 
 def offered_private(game: Game, rows: Any, seat: int) -> np.ndarray:
-    """What the rules say matters of what a seat knows, float32[n, G]."""
+    """The game's features of a seat's information state in each world, float32[n, G]."""
     out = np.zeros((len(rows), MOST_FEATURES), np.float32)
     return out[:, : _write_private(game, rows, seat, out)]
 

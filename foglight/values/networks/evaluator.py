@@ -1,4 +1,4 @@
-"""A trained network where a trunk is cut: all public states in one forward pass."""
+"""A trained network as the evaluator of a trunk's leaves: all public states in one forward pass."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,10 +16,10 @@ from foglight.values.networks.training import Trained, load_network
 
 
 class Network(Evaluator):
-    """Values by a network, from a file or as it is being trained.
+    """An evaluator that asks a value network, from a file or still in training.
 
-    A network that was trained for one trunk knows public states and information states by their keys, and answers for
-    that trunk and for parts of it. One that was trained on the features that a game offers answers anywhere.
+    A network trained for one trunk finds public states and information states by their keys, and gives values for that
+    trunk and for parts of it. A network trained on the features that a game offers gives values anywhere in the game.
 
         >>> from foglight.values.networks.shipped import shipped_network
         >>> network = fl.Network(shipped_network("leduc_poker"))
@@ -48,16 +48,16 @@ class Network(Evaluator):
         number, numbers = torch.int64, np.empty(len(of), np.int64)
         public, private = self._tensor(features.public), self._tensor(features.private)
         self._batches = []
-        for seat, asked in enumerate(self.places):
-            numbers[asked] = np.arange(len(asked))
+        for seat, own in enumerate(self.places):
+            numbers[own] = np.arange(len(own))
             self._batches.append(
                 Batch(
                     public,
                     self._tensor(of, number),
                     self._tensor(features.places.clip(0), number),
                     self._tensor(np.zeros(len(of))),
-                    self._tensor(asked, number),
-                    self._tensor(np.full(len(asked), 1.0 - 2.0 * seat)),
+                    self._tensor(own, number),
+                    self._tensor(np.full(len(own), 1.0 - 2.0 * seat)),
                     self._tensor(numbers[pairs[:, seat]], number),
                     self._tensor(pairs[:, 1 - seat], number),
                     self._tensor(features.chance),
@@ -72,15 +72,15 @@ class Network(Evaluator):
     def values(self, ranges: Sequence[Ranges]) -> list[list[np.ndarray]]:
         if not self.publics:
             return []
-        found = self.flat_values(np.concatenate([own for by_seat in ranges for own in by_seat]))
-        parts = iter(np.split(found, self._ends))
+        values = self.flat_values(np.concatenate([own for by_seat in ranges for own in by_seat]))
+        parts = iter(np.split(values, self._ends))
         return [[next(parts) for _ in by_seat] for by_seat in ranges]
 
     def flat_values(self, ranges: np.ndarray) -> np.ndarray:
-        found = np.empty(len(ranges))
+        values = np.empty(len(ranges))
         for seat, places in enumerate(self.places):
-            found[places] = self.seat_values(ranges, seat)
-        return found
+            values[places] = self.seat_values(ranges, seat)
+        return values
 
     def seat_values(self, ranges: np.ndarray, seat: int) -> np.ndarray:
         if not self.publics:
@@ -90,6 +90,6 @@ class Network(Evaluator):
         normal = np.divide(ranges, own, out=np.zeros(len(ranges)), where=own > 0.0)
         batch = self._batches[seat]._replace(ranges=self._tensor(normal))
         with torch.inference_mode():
-            found = self.trained.network(batch, self._bases).cpu().numpy().astype(np.float64)
+            values = self.trained.network(batch, self._bases).cpu().numpy().astype(np.float64)
         places = self.places[seat]
-        return found * totals[self._against[places]] * self._scales[places]
+        return values * totals[self._against[places]] * self._scales[places]

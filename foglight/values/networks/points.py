@@ -1,7 +1,7 @@
-"""Points to learn from, public belief states and their values, and the batches that are made of them.
+"""Training points, which are public belief states with their values, and the batches made of them.
 
-Making a batch is finding out where its parts are in the lists of all points. That is done for many batches at a time,
-in NumPy, so that a step of training only cuts slices and reads rows.
+To make a batch is to find where its parts are in the lists of all points. This is done in NumPy for many batches at a
+time, so that a training step only cuts slices and reads rows.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,34 +14,34 @@ import numpy as np
 from foglight.values.networks.architectures import Batch, Tensor, torch
 from foglight.values.networks.layout import Features
 
-_TOGETHER = 64  # batches that are prepared at a time
+_TOGETHER = 64  # batches prepared at a time
 
 
 @dataclass(frozen=True)
 class Points:
-    """Public belief states, n of them, and their values; J information states, point after point."""
+    """n public belief states and their values; J information states, ordered by point."""
 
-    features: Features  # of public states, which several points may share
+    features: Features  # of the public states; several points may share one
     publics: np.ndarray  # int64[n]: the public state of each point
-    ranges: np.ndarray  # float32[J]: each seat's adds up to 1
-    targets: np.ndarray  # float32[J]: counterfactual values over the other seat's range and the scale
+    ranges: np.ndarray  # float32[J]: each seat's range adds up to 1
+    targets: np.ndarray  # float32[J]: counterfactual values in the units of `layout`
 
     def __len__(self) -> int:
         return len(self.publics)
 
 
 class Lesson(NamedTuple):
-    """A batch with the values to learn, and the features of N information states from which bases are made."""
+    """A batch with its targets, and the features of the N information states from which bases are made."""
 
     batch: Batch
     targets: Tensor  # float[J]
     public: Tensor  # float[N, F]
     private: Tensor  # float[N, G]
-    rows: Tensor | None  # int64[J]: those of the batch among the N; None if they are the same
+    rows: Tensor | None  # int64[J]: the batch's information states among the N; None if they are the same
 
 
 class Lessons:
-    """Points on a device, to make lessons of."""
+    """Makes lessons of points, on a device."""
 
     def __init__(self, points: Points, device: str = "cpu") -> None:
         self._points, self._device = points, device
@@ -57,12 +57,13 @@ class Lessons:
         return torch.as_tensor(array, dtype=kind, device=self._device)
 
     def of(self, order: Iterable[np.ndarray]) -> Iterator[Lesson]:
-        """A lesson for each list of points, given by their numbers."""
+        """A lesson for each array of point numbers."""
         steps = iter(order)
         while several := list(islice(steps, _TOGETHER)):
             yield from self._prepared(several)
 
     def _prepared(self, several: list[np.ndarray]) -> Iterator[Lesson]:
+        """The lessons of several batches, each given by the numbers of its points."""
         features, which = self._points.features, np.concatenate(several)
         counts = np.array([len(points) for points in several])
         firsts = begins(counts)  # the first point of each batch
@@ -101,16 +102,16 @@ class Lessons:
 
     def _lesson(self, batch: Batch, targets: Tensor, states: Tensor) -> Lesson:
         if len(self._of) < len(states):
-            # fewer information states than the batch has: every base is needed several times and made once
+            # the batch repeats information states: make each base once and use it several times
             return Lesson(batch, targets, self._public[self._of], self._private, states)
         return Lesson(batch, targets, self._public[self._of[states]], self._private[states], None)
 
 
 def begins(sizes: np.ndarray) -> np.ndarray:
-    """Where each of several runs begins that stand one after the other."""
+    """The start of each of several consecutive runs of these sizes."""
     return np.cumsum(sizes) - sizes
 
 
 def _runs(firsts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """The numbers of several runs, one after the other."""
+    """The concatenated numbers of several runs, given the first number and the size of each."""
     return np.repeat(firsts - begins(sizes), sizes) + np.arange(sizes.sum())

@@ -1,4 +1,4 @@
-"""Networks that come with the library, by the game they were trained for. Looking for one needs no PyTorch."""
+"""Networks that come with the library, by game. Finding one needs no PyTorch."""
 
 import json
 from functools import cache
@@ -12,15 +12,16 @@ _FOLDER = "trained"
 
 
 def shipped_network(game: Game) -> Path | None:
-    """The file of the network that comes with the library for this game, if there is one."""
+    """The file of the network that comes with the library for this game; None if there is none."""
     return _shipped().get(str(game))
 
 
 @cache
 def _shipped() -> dict[str, Path]:
-    found = {}
+    """The files of all networks that come with the library, by game."""
+    paths = {}
     for path in sorted(Path(str(files(__package__) / _FOLDER)).glob("*.safetensors")):
         about = read_about(path)
         if about is not None:
-            found[json.loads(about)["about"]["game"]] = path
-    return found
+            paths[json.loads(about)["about"]["game"]] = path
+    return paths

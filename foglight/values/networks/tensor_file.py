@@ -1,6 +1,6 @@
 """Files of arrays in the safetensors format, which every framework reads: a JSON header, then plain numbers.
 
-Written and read here, so that a machine that trains needs nothing but torch and numpy.
+The format is implemented here, so that training needs no packages but torch and numpy.
 """
 
 import json
@@ -15,11 +15,11 @@ from foglight.names import BadInput
 
 _KINDS = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32, "U64": np.uint64, "U8": np.uint8}
 _NAMES = {np.dtype(kind): name for name, kind in _KINDS.items()}
-_ALIGNED = 8
+_ALIGNED = 8  # bytes to whose multiple the header is padded
 
 
 def save_arrays(path: Path | str, arrays: Mapping[str, np.ndarray], about: str) -> None:
-    """Write a file; `about` is a text of its own in the header."""
+    """Write arrays by name; `about` is a text that goes into the header."""
     header: dict[str, Any] = {"__metadata__": {"foglight": about}}
     parts, end = [], 0
     for name, array in sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0])):
@@ -34,7 +34,7 @@ def save_arrays(path: Path | str, arrays: Mapping[str, np.ndarray], about: str) 
 
 
 def load_arrays(path: Path | str) -> tuple[dict[str, np.ndarray], str]:
-    """The arrays of a file, and what it says about itself."""
+    """The arrays of a file by name, and its `about` text."""
     try:
         content = Path(path).read_bytes()
         header, data = _split(content)
@@ -47,21 +47,22 @@ def load_arrays(path: Path | str) -> tuple[dict[str, np.ndarray], str]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInput(f"cannot read the network {path}: {error}") from None
     if about is None:
-        raise BadInput(f"{path} is no value network of foglight: its header does not say what it is for")
+        raise BadInput(f"{path} is not a value network of foglight: its header has no foglight entry")
     return arrays, about
 
 
 def read_about(path: Path | str) -> str | None:
-    """What a file says about itself, without reading the rest."""
+    """The `about` text of a file, without reading the arrays; None if it has none."""
     with Path(path).open("rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-    found = header.get("__metadata__", {}).get("foglight")
-    return None if found is None else str(found)
+    about = header.get("__metadata__", {}).get("foglight")
+    return None if about is None else str(about)
 
 
 def _split(content: bytes) -> tuple[dict[str, Any], bytes]:
+    """The header and the numbers of a file."""
     length = int.from_bytes(content[:8], "little")
     if len(content) < 8 + length:
-        raise ValueError("it is cut short")
+        raise ValueError("the file is cut short")
     header = json.loads(content[8 : 8 + length])
     return header, content[8 + length :]

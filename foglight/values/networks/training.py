@@ -1,9 +1,9 @@
 """Training a value network on a data set: Adam at 1e-3, batches of 64, mean squared error [Sustr2021, Appendix F].
 
-The loss is the mean over the information states of a batch. Every epoch goes through all
-points in an order that follows from the seed and the epoch's number, so a checkpoint holds weights, the optimiser's
-state and the number of steps, and on a CPU going on from one gives the same bits as never having stopped. A finished
-network is one safetensors file: weights, the layout it was trained for, and a JSON header that says what it is.
+The loss is the mean over the information states of a batch. The order of points in an epoch follows from the seed and
+the epoch's number, so a checkpoint needs only the weights, the optimiser's state and the number of steps. On a CPU,
+training resumed from a checkpoint gives the same bits as training that never stopped. A finished network is one
+safetensors file: its weights, the layout it was trained for, and a JSON header with its shape and origin.
 
 Needs torch and numpy, and no compiler.
 """
@@ -26,15 +26,15 @@ from foglight.values.networks.tensor_file import load_arrays, save_arrays
 from foglight.version import __version__
 
 FORMAT = 2
-_LAYOUT = "layout."
+_LAYOUT = "layout."  # prefix of the layout's arrays in a file
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to train; equal settings on equal data give equal networks on one machine.
+    """How to train a network. Equal settings on equal data give equal networks on one machine.
 
-    `kind` is the network's: `positional`, `particle`, `concatenation` or `histories`. `batch` counts points, `rate` is
-    Adam's. `base` and `width` are sizes of layers, the paper's unless given.
+    `kind` of network is `positional`, `particle`, `concatenation` or `histories`. `batch` is in points. `rate` is the
+    learning rate of Adam. `base` and `width` are widths of layers, the paper's unless given.
 
         >>> fl.Settings("positional", seed=1).rate
         0.001
@@ -46,11 +46,11 @@ class Settings:
     rate: float = 1e-3
     base: int | None = None
     width: int | None = None
-    mass: bool = True  # no: the paper's network, whose answer is not multiplied by the mass
+    mass: bool = True  # False: the paper's network, whose outputs are not multiplied by the mass
 
 
 class Training:
-    """A network in training on a data set: `advance` it as long as you like.
+    """A network in training on a data set; call `advance` as often as you like.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -81,7 +81,7 @@ class Training:
         return self.steps / self.steps_per_epoch
 
     def advance(self, steps: int) -> float:
-        """So many steps more; the mean loss of their batches."""
+        """Train for `steps` more steps; returns the mean loss of their batches."""
         total = torch.zeros((), device=self.device)
         for loss in self._descent.steps(self._lessons.of(self._order(steps))):
             total += loss
@@ -90,13 +90,13 @@ class Training:
         return self.loss
 
     def whole_loss(self, most: int = 4096) -> float:
-        """The loss over the first points of the data set, by default at most 4096."""
+        """The loss over the first `most` points of the data set."""
         (lesson,) = self._lessons.of([np.arange(min(most, len(self.data)))])
         with torch.no_grad():
             return float(self._descent.loss(lesson))
 
     def _order(self, steps: int) -> Iterator[np.ndarray]:
-        """The points of the next batches, by their numbers."""
+        """The numbers of the points in each of the next batches."""
         order, batch = np.zeros(0, np.int64), self.settings.batch
         for step in range(self.steps, self.steps + steps):
             epoch, place = divmod(step, self.steps_per_epoch)
@@ -107,20 +107,21 @@ class Training:
     # Checkpoints ----------------------------------------------------------------------------------------------------
 
     def _identity(self) -> str:
+        """What a checkpoint must have been made from to be resumed here."""
         return json.dumps({"settings": asdict(self.settings), "data": self.data.digest, "version": __version__})
 
     def save(self, path: Path | str) -> None:
-        """A checkpoint to go on from."""
+        """Write a checkpoint from which training can resume."""
         self._descent.save(Path(path), identity=self._identity(), steps=self.steps)
 
     def resume(self, path: Path | str) -> None:
-        """Go on from a checkpoint of the same settings and data."""
+        """Resume from a checkpoint of the same settings and data."""
         self.steps = int(self._descent.load(Path(path), identity=self._identity())["steps"])
 
     # The finished network -------------------------------------------------------------------------------------------
 
     def trained(self) -> "Trained":
-        """The network as it is now, with what it is for."""
+        """The network as it is now, with its layout and origin."""
         request = self.data.request
         about = {
             "game": request.game,
@@ -135,15 +136,15 @@ class Training:
 
 @dataclass(frozen=True)
 class Trained:
-    """A network, the layout it was trained for, and what it is."""
+    """A network, the layout it was trained for, and its origin."""
 
     network: Any
     shape: Shape
-    layout: Layout | None  # None: it answers anywhere, by the features that the game offers
-    about: dict[str, Any]
+    layout: Layout | None  # None: it gives values anywhere, from the features that the game offers
+    about: dict[str, Any]  # the game it is for, and how it was trained
 
     def save(self, path: Path | str) -> None:
-        """Write a safetensors file."""
+        """Write the network to a safetensors file."""
         arrays = {name: tensor.detach().cpu().numpy() for name, tensor in self.network.state_dict().items()}
         for name, array in ({} if self.layout is None else self.layout.arrays()).items():
             arrays[_LAYOUT + name] = array
@@ -152,15 +153,15 @@ class Trained:
 
 
 def load_network(path: Path | str, device: str = "cpu") -> Trained:
-    """Read a trained network."""
+    """Read a trained network from a file."""
     arrays, text = load_arrays(path)
     header = json.loads(text)
     if header["format"] != FORMAT:
         raise BadInput(f"{path} has format {header['format']}; this version reads {FORMAT}")
-    laid_out = {name.removeprefix(_LAYOUT): array for name, array in arrays.items() if name.startswith(_LAYOUT)}
+    layout = {name.removeprefix(_LAYOUT): array for name, array in arrays.items() if name.startswith(_LAYOUT)}
     shape = Shape(**header["shape"])
     network = shape.build().to(device)
     weights = {name: torch.tensor(array) for name, array in arrays.items() if not name.startswith(_LAYOUT)}
     network.load_state_dict(weights)
     network.eval()
-    return Trained(network, shape, layout_of(laid_out) if laid_out else None, header["about"])
+    return Trained(network, shape, layout_of(layout) if layout else None, header["about"])

@@ -1,1 +1,1 @@
-"""Networks for any public state of a game, taught by the particle algorithm itself."""
+"""Value networks for any public state of a game, trained by self-play of the particle algorithm."""

@@ -1,16 +1,16 @@
 """Learning by self-play: the particle algorithm teaches its own value network [Sustr2021, Section 5.1; Brown2020].
 
-A game is a walk through public belief states. It begins with random strategies for a random while, so that beliefs
-differ; from then on a trunk below the particles is solved with the network at its leaves, and what the solution says
-the particles are worth is something to learn. The walk goes on at one of the trunk's leaves. Late in the game trunks
-reach its end and need no network: values are learned from the end of the game backwards, and at first games are walked
-blindly until late.
+A game is a walk through public belief states. Its first trunks, a random number of them, get random strategies, so that
+beliefs differ. From then on each trunk below the particles is solved with the network at its leaves, and the solution's
+counterfactual values of the particles become a training point. The walk goes on at one of the trunk's leaves. Late in
+the game trunks reach its end and need no network. So values are learned from the end of the game backwards: in the
+first rounds, random strategies are played until late in the game.
 
-A folder holds all that was learned from and how far learning came. Killed at any moment it goes on with the round it
-was in, to the same network on one machine, with any number of processes.
+A folder has all training points and the state of learning. If learning is killed, it resumes with the unfinished round,
+and gives the same network on one machine, with any number of processes.
 
-    plan.json             what was asked for
-    points-0003.npz       what the games of a round gave
+    plan.json             the plan
+    points-0003.npz       the points from the games of a round
     state.pt              network and optimiser after the last finished round
     network.safetensors   the network, to play with
 """
@@ -38,19 +38,19 @@ from foglight.values.networks.points import Points
 from foglight.values.self_play.experience import Learner, Plan, joined, read_points, write_points
 from foglight.values.trunk.generation import random_behaviour
 
-_EXPLORE = 0.25  # how often the walk goes on at any leaf, whatever the solution says
+_EXPLORE = 0.25  # probability that the walk goes on at a uniformly random leaf, not one drawn by reach
 _PLAN, _STATE, NETWORK = "plan.json", "state.pt", "network.safetensors"
-_COUNTED = 20  # blind games by which the length of a game is measured
+_COUNTED = 20  # random games from which the length of a game is measured
 
 
 class Progress(NamedTuple):
-    """How far learning came."""
+    """How far learning has come."""
 
-    round: int
-    what: str  # games or steps
-    done: int
-    total: int
-    loss: float
+    round: int  # from 0
+    what: str  # "games" or "steps"
+    done: int  # of `what`, in this round
+    total: int  # of `what`, in each round
+    loss: float  # mean over the batches of the last round so far
 
 
 def learn(
@@ -60,7 +60,7 @@ def learn(
     progress: Callable[[Progress], None] | None = None,
     device: str = "cpu",
 ) -> Path:
-    """Play and train, from where the folder is; the file of the network. A device other than the CPU trains only."""
+    """Play and train, from the folder's state on; returns the network's file. `device` is for training only."""
     plan = replace(plan, game=str(load_game(plan.game)))
     folder = _begun(plan, Path(folder))
     features = encode([first_particles(plan.game).public])
@@ -77,7 +77,7 @@ def learn(
                     several += points
                     say(Progress(number, "games", done, plan.games, learner.loss))
                 if not several:
-                    raise BadInput(f"the {plan.games} games of a round gave nothing to learn from; play more games")
+                    raise BadInput(f"the {plan.games} games of a round gave no points to learn from; play more games")
                 write_points(path, joined(several))
             learner.remember(read_points(path))
             for done in learner.train():
@@ -88,11 +88,12 @@ def learn(
 
 
 def _begun(plan: Plan, folder: Path) -> Path:
+    """Check the plan, and write it into the folder; refuse a folder of another plan (`rounds` may differ)."""
     game = load_game(plan.game)
     if num_players(game) != 2:
         raise BadInput(f"particle networks are for two seats; {game} has {num_players(game)}")
     if not offers_features(game):
-        raise BadInput(f"{game} offers no features to learn by; play it with particle_resolving(network=none)")
+        raise BadInput(f"{game} offers no features to learn from; play it with particle_resolving(network=none)")
     if plan.kind not in KINDS or plan.kind == "positional":
         raise BadInput(f"self-play trains {', '.join(kind for kind in KINDS if kind != 'positional')}, not {plan.kind}")
     check_kind(plan.kind, plan.mass)
@@ -105,7 +106,7 @@ def _begun(plan: Plan, folder: Path) -> Path:
         try:
             before = Plan(**json.loads(path.read_text(encoding="utf-8")))
         except (ValueError, TypeError) as error:
-            raise BadInput(f"cannot read {path}: {error}; remove the folder and begin again") from None
+            raise BadInput(f"cannot read {path}: {error}; remove the folder and start again") from None
         if replace(before, rounds=plan.rounds) != plan:
             raise BadInput(f"{folder} was begun with other settings, {before}; give another folder")
     write_whole(path, json.dumps(asdict(plan), indent=1).encode())
@@ -116,7 +117,7 @@ def _begun(plan: Plan, folder: Path) -> Path:
 
 
 class Player:
-    """Plays games of a plan, one after the other."""
+    """Plays the games of a plan."""
 
     def __init__(self, plan: Plan) -> None:
         one_thread()
@@ -126,7 +127,7 @@ class Player:
         self.length = max(len(list(self._walk(random, _COUNTED, None))) for _ in range(_COUNTED))  # trunks of a game
 
     def play(self, network: Path | None, number: int, game: int) -> list[Points]:
-        """The points of one game of a round, one for each trunk that was solved."""
+        """Play one game of round `number`; returns a point for each trunk that was solved."""
         random = np.random.default_rng([self.plan.seed, 1 + number, game])
         if network is None:
             evaluator: Any = None
@@ -140,7 +141,7 @@ class Player:
         return [_point(look) for look in self._walk(random, blind, evaluator) if look is not None]
 
     def _walk(self, random: np.random.Generator, blind: int, evaluator: Any) -> Iterator[Lookahead | None]:
-        """The trunks of a game that were solved; None for those that were not."""
+        """The solved trunks of a game; None for the first `blind`, and without an evaluator for those with leaves."""
         particles = self.first
         while True:
             trunk = cut(particles, self.plan.depth, self.plan.easy)
@@ -164,7 +165,7 @@ class Player:
 
 
 def _point(look: Lookahead) -> Points:
-    """A solved trunk's root, normalised."""
+    """The training point of a solved trunk: its root, in the units of `layout`."""
     public, ranges = look.particles.public, look.particles.ranges
     sums = [own.sum() for own in ranges]
     normal = [own / total if total > 0.0 else own for own, total in zip(ranges, sums, strict=True)]
@@ -175,7 +176,7 @@ def _point(look: Lookahead) -> Points:
 
 
 class _pool:  # noqa: N801  (used like a function)
-    """Games of a round, in order, by one process or several that stay alive between rounds."""
+    """Plays the games of a round, in order, in one process or in several that stay alive between rounds."""
 
     def __init__(self, plan: Plan, processes: int) -> None:
         self._plan = plan
@@ -199,7 +200,7 @@ class _pool:  # noqa: N801  (used like a function)
             self._pool.join()
 
 
-_player: Player | None = None  # of a process
+_player: Player | None = None  # one for each process
 
 
 def _begin(plan: Plan) -> None:

@@ -1,13 +1,13 @@
-"""Features of public states and of what a seat privately knows, for any game [Sustr2021, Section 4.1].
+"""Features of public states and of seats' private information, for any game [Sustr2021, Section 4.1].
 
-Perfect recall, from factored observations: a public state is what everybody has observed, one after the other; private
-is what a seat's own observation says beyond the public one of the same transition, its own actions included. Codes have
-no structure that all games share, so a seat's is taken apart by exclusive or: own ^ public, given the public one, tells
-as much as own, and is 0 where nothing is private. Each pair (how many observations before, code) that occurs is a
-feature, 1 or 0, unless it always does. The seat is a feature too.
+Perfect recall, from factored observations: a public state is the sequence of public observations. A seat's private
+information is what its own observations tell beyond the public observation of the same transition, its own actions
+included. Observation codes have no structure that all games share, so they are separated by exclusive or: given the
+public code, own ^ public tells as much as the seat's own code, and it is 0 where nothing is private. Each pair (number
+of earlier observations, code) that occurs is a feature, 1 or 0, unless every state has it. The seat is a feature too.
 
-Imperfect recall: where a game's `private_features` says what matters of what a seat privately knows, that instead.
-Public states keep perfect recall, and so do the places of a positional network.
+Imperfect recall: the features that a game's `private_features` gives for a seat's private information. Public states
+keep perfect recall, and so do the places of a positional network.
 """
 
 from collections.abc import Hashable, Sequence
@@ -25,22 +25,22 @@ from foglight.values.networks.encoding import offered_private
 from foglight.values.networks.layout import PADDING, Layout
 from foglight.worlds.expansion import chosen
 
-Pairs = tuple[tuple[int, int], ...]  # (how many observations before, code)
+Pairs = tuple[tuple[int, int], ...]  # (number of earlier observations, code)
 RECALLS = ("perfect", "imperfect")
 
 
 def trunk_layout(trunk: Trunk, recall: str = "perfect") -> Layout:
-    """Where a trunk from the start of a two-seat game is cut, with features."""
+    """The layout of the public states where a trunk from the start of a two-seat game is cut."""
     tree = trunk.sequences.tree
     if recall not in RECALLS:
         raise BadInput(f"features have {' or '.join(RECALLS)} recall, not {recall}")
     if trunk.root is not None:
-        raise BadInput("features need a trunk from the start of the game: they tell all that was observed")
+        raise BadInput("features need a trunk from the start of the game, since they are made of all observations")
     if tree.num_seats != 2:
-        raise BadInput(f"value networks are for two seats; {tree.game} has {tree.num_seats}")
+        raise BadInput(f"value networks need two seats; {tree.game} has {tree.num_seats}")
     codes, shown = observed(tree), tree.public_keys[tree.leaves]
     publics: list[Pairs] = []
-    states: list[tuple[int, int, int, Pairs]] = []  # public state, seat, key, what is private, for each
+    states: list[tuple[int, int, int, Pairs]] = []  # public state, seat, key and private pairs of each
     offered: list[np.ndarray] = []
     for number, leaf in enumerate(trunk.leaves):
         nodes = tree.leaves[shown == np.uint64(leaf.public.key)]
@@ -62,11 +62,12 @@ def trunk_layout(trunk: Trunk, recall: str = "perfect") -> Layout:
 
 
 def _laid_out(trunk: Trunk, public: np.ndarray, states: list[Any], private: np.ndarray) -> Layout:
+    """The layout from the features of public states and of information states."""
     of = np.array([number for number, *_ in states])
     widths = np.bincount(of)
     shape = len(widths), int(widths.max())
     at = of, np.arange(len(of)) - np.repeat(np.cumsum(widths) - widths, widths)
-    ranks = {known: i for i, known in enumerate(sorted({(seat, pairs) for _, seat, _, pairs in states}))}
+    ranks = {place: i for i, place in enumerate(sorted({(seat, pairs) for _, seat, _, pairs in states}))}
     keys, seats, places = np.zeros(shape, np.uint64), np.full(shape, PADDING), np.full(shape, PADDING)
     keys[at] = np.array([key for _, _, key, _ in states], np.uint64)
     seats[at] = [seat for _, seat, _, _ in states]
@@ -84,17 +85,20 @@ def _laid_out(trunk: Trunk, public: np.ndarray, states: list[Any], private: np.n
 
 
 def one_hot(rows: Sequence[Sequence[Hashable]]) -> np.ndarray:
-    """A column for each thing that is in some of the rows but not in all, in ascending order: float32[n, columns]."""
+    """One column, 1 or 0, for each item that some but not all rows have, in ascending order: float32[n, columns]."""
     columns = sorted({thing for row in rows for thing in row})  # type: ignore[type-var]
     where = {thing: i for i, thing in enumerate(columns)}
-    found = np.zeros((len(rows), len(columns)), np.float32)
+    hot = np.zeros((len(rows), len(columns)), np.float32)
     for i, row in enumerate(rows):
-        found[i, [where[thing] for thing in row]] = 1.0
-    return found[:, ~found.all(0)]
+        hot[i, [where[thing] for thing in row]] = 1.0
+    return hot[:, ~hot.all(0)]
 
 
 def observed(tree: Tree) -> np.ndarray:
-    """What each viewer observed on the step to each node, the public first: int64[N, 1 + seats]; roots have NOTHING."""
+    """Each viewer's observation on the transition to each node, int64[N, 1 + seats]; NOTHING at roots.
+
+    The column of a viewer is 1 + viewer, so the public, which is viewer -1, has column 0.
+    """
     codes = np.full((tree.num_nodes, 1 + tree.num_seats), NOTHING, np.int64)
     before: Any = None
     above = 0
@@ -107,20 +111,20 @@ def observed(tree: Tree) -> np.ndarray:
 
 
 def public_pairs(tree: Tree, codes: np.ndarray, node: int) -> Pairs:
-    """All that the public has observed."""
-    seen = [int(codes[step, 0]) for step in path(tree, node) if codes[step, 0] != NOTHING]
-    return tuple(enumerate(seen))
+    """The public's observations on the way to a node."""
+    own = [int(codes[step, 1 + PUBLIC]) for step in path(tree, node) if codes[step, 1 + PUBLIC] != NOTHING]
+    return tuple(enumerate(own))
 
 
 def private_pairs(tree: Tree, codes: np.ndarray, node: int, seat: int) -> Pairs:
-    """What a seat has observed beyond the public."""
+    """What a seat's observations on the way to a node tell beyond the public's."""
     steps = [step for step in path(tree, node) if codes[step, 1 + seat] != NOTHING]
-    beyond = [int(codes[step, 1 + seat] ^ codes[step, 0]) for step in steps]
+    beyond = [int(codes[step, 1 + seat] ^ codes[step, 1 + PUBLIC]) for step in steps]
     return tuple((before, code) for before, code in enumerate(beyond) if code != 0)
 
 
 def path(tree: Tree, node: int) -> list[int]:
-    """The nodes from below the root down to this one."""
+    """The nodes on the way to this one, without the root."""
     steps = []
     while tree.parents[node] >= 0:
         steps.append(node)

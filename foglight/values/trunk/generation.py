@@ -1,16 +1,17 @@
-"""Training data: random strategies in a trunk, and what the public belief states where they end are worth.
+"""Training data: random strategies in a trunk, and the counterfactual values of the public belief states at its leaves.
 
-At each information state of the trunk a strategy is pure with probability 0.1, fully mixed with probability 0.05, and
-otherwise random on random actions, at least one, each kept with a probability that is drawn for each seat and strategy,
-between 0.4 and 1. Probabilities are uniform on the simplex of what is kept. Targets are the counterfactual values after
-100 iterations of CFR+ in the subgames [Sustr2021, Appendix F]; those below all public states are one forest, and the
-strategies of a shard are solved side by side.
+At each information state of the trunk, a strategy is pure with probability 0.1 and fully mixed with probability 0.05.
+Otherwise it is random on a random set of actions, at least one: each action is kept with a probability between 0.4 and
+1, which is drawn once for each seat and strategy. Probabilities are uniform on the simplex of the kept actions. Targets
+are the counterfactual values after 100 iterations of CFR+ in the subgames [Sustr2021, Appendix F]. The subgames of all
+public states are one forest, and the strategies of a shard are solved side by side.
 
-A sparse data set keeps only some of what a seat may hold: each information state with a probability that is drawn for
-each public state and seat, at most 1 and at least `sparse`; always one that is reached.
+A sparse data set keeps only some of each range: each information state with a probability between `sparse` and 1, which
+is drawn once for each public state and seat. The likeliest information state of each seat is always kept.
 
-The paper says only that beliefs are random as in [Moravcik2017] and [Seitz2019]. How much is kept is our choice: in
-Goofspiel-5 nearly half of a range is then not 0, as in the beliefs that CFR+ meets when it solves the trunk.
+The paper says only that beliefs are random as in [Moravcik2017] and [Seitz2019]. The probabilities of keeping an action
+are our choice: with them nearly half of a range is not 0 in Goofspiel-5, as in the beliefs that arise when CFR+ solves
+the trunk.
 """
 
 import multiprocessing
@@ -42,13 +43,13 @@ from foglight.values.networks.layout import normalised
 from foglight.values.trunk.features import trunk_layout
 from foglight.version import __version__
 
-PURE, FULLY_MIXED = 0.1, 0.05
-KEPT = 0.4, 1.0
-Progress = Callable[[int, int], None]
+PURE, FULLY_MIXED = 0.1, 0.05  # probabilities of such behaviour at an information state
+KEPT = 0.4, 1.0  # range of the probability of keeping an action
+Progress = Callable[[int, int], None]  # shards done, shards in all
 
 
 def generate(request: Request, folder: Path | str, processes: int = 1, progress: Progress | None = None) -> Dataset:
-    """Work out the shards that `folder` does not hold yet; the whole data set.
+    """Generate the shards that are missing in `folder`; returns the whole data set.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -84,7 +85,7 @@ def generate(request: Request, folder: Path | str, processes: int = 1, progress:
 
 
 def _sound(folder: Path, files: dict[str, str]) -> dict[str, str]:
-    """Those files that are as they were written."""
+    """The files whose SHA-256 is that in the manifest."""
     sound = {}
     for name, digest in files.items():
         try:
@@ -96,7 +97,7 @@ def _sound(folder: Path, files: dict[str, str]) -> dict[str, str]:
 
 
 class Maker:
-    """Makes the shards of a data set, each from its own seed."""
+    """Makes the shards of a data set, each from its own random stream."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -107,6 +108,7 @@ class Maker:
         self.subgames = Subgames(self.trunk.public_states)
 
     def shard(self, number: int) -> dict[str, np.ndarray]:
+        """The arrays of a shard."""
         random = np.random.default_rng([self.request.seed, number])
         first = number * self.request.per_shard
         several = min(self.request.per_shard, self.request.strategies - first)
@@ -125,7 +127,7 @@ class Maker:
         }
 
     def _thinned(self, ranges: np.ndarray, random: np.random.Generator) -> np.ndarray:
-        """Some of each range; what is likeliest stays."""
+        """Ranges with some information states set to 0; each seat's likeliest one is kept."""
         thin = np.zeros(ranges.shape)
         for seat in range(2):
             own = np.where(self.layout.seats == seat, ranges, 0.0)
@@ -135,30 +137,31 @@ class Maker:
         return thin
 
     def _valued(self, ranges: list[np.ndarray]) -> list[np.ndarray]:
-        """The targets of these ranges, solved side by side."""
+        """The targets for these ranges, solved side by side."""
         joined = [self.subgames.joined(self.layout.parted(given)) for given in ranges]
         solver = BatchedRegrets(self.subgames.sequences, [np.stack(own, 1) for own in zip(*joined, strict=True)])
         solver.iterate(self.request.iterations)
-        found = solver.values()
-        parted = [self.subgames.parted([own[:, i] for own in found]) for i in range(len(ranges))]
+        values = solver.values()
+        parted = [self.subgames.parted([own[:, i] for own in values]) for i in range(len(ranges))]
         return [self.layout.packed(numbers) / self.layout.scales[:, None] for numbers in parted]
 
     def warm(self) -> None:
-        """Load the kernels."""
+        """Compile or load the kernels."""
         self._valued([self.layout.packed(self.trunk.leaf_ranges(self.trunk.sequences.start()))])
 
     def write(self, folder: Path, number: int) -> tuple[int, str]:
+        """Make a shard and write its file; returns its number and SHA-256."""
         return number, write_arrays(folder / self.request.name(number), self.shard(number))
 
 
 def random_behaviour(sequences: SequenceForm, random: np.random.Generator) -> np.ndarray:
-    """A random strategy of all seats, float64[S]."""
+    """A random behaviour of all seats, float64[S]."""
     form, n = sequences.form, sequences.num_sequences
     sizes = (form.ends - form.begins).astype(np.int64)
     states = np.repeat(np.arange(len(sizes)), sizes)
     which = np.repeat(form.begins, sizes) + np.arange(len(states)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     kind = random.random(len(sizes))
-    one = np.cumsum(sizes) - sizes + random.integers(sizes)  # an action that is kept, whatever happens
+    one = np.cumsum(sizes) - sizes + random.integers(sizes)  # an action of each state that is kept in any case
     seats = np.repeat(np.arange(len(form.state_begins) - 1), np.diff(form.state_begins))
     kept = random.random(len(states)) < random.uniform(*KEPT, len(form.state_begins) - 1)[seats[states]]
     kept[kind[states] < PURE + FULLY_MIXED] = True
@@ -170,16 +173,16 @@ def random_behaviour(sequences: SequenceForm, random: np.random.Generator) -> np
     return behaviour
 
 
-_maker: Maker | None = None  # of a worker
+_maker: Maker | None = None  # one for each process
 
 
 def _made(maker: Maker, folder: Path, shards: list[int], processes: int) -> Any:
-    """Shards as they are done, with their digests."""
+    """The numbers of the shards as they are written, with their SHA-256."""
     global _maker
     if processes < 2 or len(shards) < 2:
         yield from (maker.write(folder, shard) for shard in shards)
         return
-    maker.warm()  # before forking
+    maker.warm()  # before forking, so that workers share the kernels
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     _maker = maker
     with multiprocessing.get_context(method).Pool(processes, _begin, (maker.request,)) as pool:

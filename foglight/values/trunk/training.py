@@ -1,10 +1,10 @@
-"""A network for one trunk, from random strategies to the finished file: data, training, how good the trunk is.
+"""A network for one trunk, from random strategies to the finished file: data, training, trunk exploitability.
 
-A folder holds all of it, and killed at any moment it goes on:
+All files are in one folder. If training is killed, it resumes from them:
 
     data/                 the data set
     state.pt              the last checkpoint
-    network.safetensors   the network as it was then
+    network.safetensors   the network at that checkpoint
 """
 
 from collections.abc import Callable
@@ -21,18 +21,18 @@ from foglight.values.networks.training import Settings, Training
 from foglight.values.trunk.generation import generate
 
 NETWORK = "network.safetensors"
-_CHECKS = 20  # how often, in all, a checkpoint is written and the trunk judged
-_JUDGING = 1000  # iterations of CFR+
+_CHECKS = 20  # checkpoints in a whole training; at each one the trunk is judged
+_JUDGING = 1000  # CFR+ iterations for the trunk's exploitability
 
 
 class Progress(NamedTuple):
-    """How far it came."""
+    """How far training has come."""
 
-    what: str  # shards or steps
+    what: str  # "shards" or "steps"
     done: int
     total: int
     loss: float | None = None
-    exploitability: float | None = None  # of the trunk solved with the network as it is, both seats
+    exploitability: float | None = None  # of the trunk solved with the network as it is: the sum of both seats
 
 
 def train_trunk(
@@ -44,7 +44,7 @@ def train_trunk(
     processes: int = 1,
     progress: Callable[[Progress], None] | None = None,
 ) -> Path:
-    """Train for so many steps in all, from where the folder is; the file of the network."""
+    """Train until `steps` in total, from the folder's state on; returns the network's file."""
     if steps < 1:
         raise BadInput(f"steps must be at least 1, not {steps}")
     check_kind(settings.kind, settings.mass)
