@@ -1,6 +1,6 @@
-"""A minute with foglight: a match, a position from one player's eyes, and why it was played on as it was.
+"""A minute with foglight: a match, the belief of one player at a position, and the explanation of its move.
 
-`make demo` runs it. All of it is the command line, shown as it would be typed.
+`make demo` runs it. It prints each command as it would be typed, and runs it.
 """
 
 import shlex
@@ -13,14 +13,14 @@ import foglight as fl
 
 GAME = "dark_hex(rows=4,cols=4)"
 EPIMC, PIMC = "epimc(iterations=20000)", "pimc(iterations=200)"
-TRIES = 6  # before the position that is shown; both try, and some tries fail
+TRIES = 6  # actions before the position that is shown, at most; an action tries a cell, which may be taken
 
 
 def main() -> None:
     say(f"foglight {fl.__version__}: games in which players cannot see everything.")
     say(
         "Dark Hex: connect your two sides; you do not see the other's stones until you run into one.\n"
-        "EPIMC reasons on what players know, PIMC as if all stones lay open. 100 to 1 is a budget ratio of the paper's."
+        "EPIMC reasons on what players know, PIMC as if all stones lay open. Its budget is 100 times PIMC's."
     )
     with tempfile.TemporaryDirectory(prefix="foglight-") as folder:
         store = Path(folder) / "games.sqlite"
@@ -34,19 +34,19 @@ def main() -> None:
 
 
 def position(store: Path) -> int:
-    """How many tries into the first game seat 0, EPIMC's, is to move, after TRIES or a little before."""
+    """The last number of actions, at most TRIES, after which seat 0, EPIMC's, is to move in the first game."""
     from foglight.arena.store import stored_position
 
-    state, found = fl.new_state(GAME), 0
+    state, last = fl.new_state(GAME), 0
     for done, action in enumerate(stored_position(store, str(state.game), 0).history()):
         if state.player == 0 and done <= TRIES:
-            found = done
+            last = done
         state.play(action)
-    return found
+    return last
 
 
 def run(*arguments: str) -> None:
-    """Show a command, and run it."""
+    """Print a command, and run it."""
     say(f"$ foglight {shlex.join(arguments)}\n")
     subprocess.run([sys.executable, "-m", "foglight", *arguments], check=True)
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from foglight.values.networks.training import Settings, Training
     from foglight.values.trunk.generation import generate
 
-_LATER = {  # where the names are that are imported when they are first used: `import foglight` stays a third faster
+_LATER = {  # modules of the names that are imported at their first use, which makes `import foglight` a third faster
     "foglight.arena.ratings": ("Rating", "rate"),
     "foglight.arena.report": ("draw_tournament", "draw_win_rates"),
     "foglight.arena.tournament": ("Tournament", "play_tournament"),
@@ -62,9 +62,10 @@ _LATER = {  # where the names are that are imported when they are first used: `i
 
 
 def as_openspiel_bot(agent: str, game: Game, seat: int, seed: int = 0) -> Any:
-    """An agent as a `pyspiel.Bot` for OpenSpiel's own loops, which looks at its seat's observations only.
+    """An agent as a `pyspiel.Bot` for OpenSpiel's own loops. It uses only the observations of its seat.
 
-    `game` is ours, or one of OpenSpiel's as `openspiel:NAME`. Call `close()` on a bot whose agent has an engine.
+    `game` is a native game, or one of OpenSpiel's as `openspiel:NAME`. Call `close()` on a bot whose agent has an
+    engine.
 
         >>> bot = fl.as_openspiel_bot("first_legal", "kuhn_poker", seat=0)
         >>> import pyspiel
@@ -74,7 +75,7 @@ def as_openspiel_bot(agent: str, game: Game, seat: int, seed: int = 0) -> Any:
         >>> state.action_to_string(bot.step(state))
         'Pass'
     """
-    from foglight.bridges import openspiel  # says what to install, if OpenSpiel is not there
+    from foglight.bridges import openspiel  # raises BadInput that says what to install, if OpenSpiel is missing
     from foglight.bridges.openspiel_bot import AgentBot
 
     assert openspiel

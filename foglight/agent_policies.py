@@ -1,9 +1,9 @@
-"""An agent as a policy: asked once at every information state of a small game, and its answers written down.
+"""An agent as a policy: a table of its action probabilities at every information state of a small game.
 
-Kernels know an information state by its key alone, and an agent wants the observations. So all worlds of the game are
-gone through, each once, and at the first one of an information state an agent is started, told what its seat has
-observed, and asked. An agent that only acts is taken to be sure of what it does. The seed is the same everywhere; what
-an agent draws by `random()` follows from the seed and the information state.
+A policy identifies an information state by its key, but an agent needs the observations. So all worlds of the game are
+visited, each once. At the first world of an information state an agent is started, gets the seat's observations, and is
+asked for its probabilities. An agent that only has `act` gets probability 1 for that action. The seed is the same at
+all information states; the generator `random()` of an agent follows from the seed and the information state.
 """
 
 from collections.abc import Sequence
@@ -21,9 +21,9 @@ from foglight.state import State
 def agent_policy(
     agent: str | Agent | Sequence[str | Agent], game: str | Game, *, seed: int = 0, limit: int = 1_000_000
 ) -> Tabular:
-    """The policy of an agent, or of one for each seat, in every information state.
+    """The policy of an agent for all seats, or of one agent per seat, at every information state.
 
-    `seed` is the agent's in each of them. A game of more than `limit` worlds is refused.
+    `seed` is the agent's seed at each of them. A game of more than `limit` worlds is refused.
 
         >>> policy = fl.agent_policy("first_legal", "kuhn_poker")  # passes always
         >>> len(policy.keys), fl.policy_values("kuhn_poker", policy)
@@ -31,21 +31,21 @@ def agent_policy(
     """
     game = load_game(game)
     start = State(game)
-    given = [agent] * start.num_players if isinstance(agent, str | Agent) else list(agent)
-    if len(given) != start.num_players:
-        raise BadInput(f"{game} has {start.num_players} seats, and {len(given)} agents were given; give one for each")
-    with opened(given) as agents:
+    team = [agent] * start.num_players if isinstance(agent, str | Agent) else list(agent)
+    if len(team) != start.num_players:
+        raise BadInput(f"{game} has {start.num_players} seats, and {len(team)} agents were given; give one for each")
+    with opened(team) as agents:
         if any(one.at_terminal for one in agents):
             raise BadInput("a person cannot be asked at every information state; give another agent")
         return tabular(_answers(agents, start, seed, limit))
 
 
 def _answers(agents: Sequence[Agent], start: State, seed: int, limit: int) -> dict[int, list[float]]:
-    """By key, the probabilities that the agents give at every information state of the game."""
+    """The agents' probabilities at every information state of the game, by key."""
     game, table = start.game, dict[int, list[float]]()
-    met, front = {start.world.tobytes()}, [start]
-    while front:
-        state = front.pop()
+    worlds, frontier = {start.world.tobytes()}, [start]
+    while frontier:
+        state = frontier.pop()
         if state.player >= 0:
             number = int(key(game, state.world, state.player))
             if number not in table:
@@ -53,10 +53,10 @@ def _answers(agents: Sequence[Agent], start: State, seed: int, limit: int) -> di
         for action in state.actions():
             after = state.clone()
             after.play(action)
-            if after.world.tobytes() not in met:
-                met.add(after.world.tobytes())
-                front.append(after)
-        if len(met) > limit:
+            if after.world.tobytes() not in worlds:
+                worlds.add(after.world.tobytes())
+                frontier.append(after)
+        if len(worlds) > limit:
             raise BadInput(
                 f"{game} has more than {limit} worlds, and {len(table)} information states so far; "
                 "take a smaller game, or raise the limit"
@@ -65,7 +65,7 @@ def _answers(agents: Sequence[Agent], start: State, seed: int, limit: int) -> di
 
 
 def _answer(agent: Agent, state: State, seed: int) -> list[float]:
-    """The probabilities that an agent gives who knows the seat's observations and the legal actions."""
+    """The agent's probabilities of the legal actions, after it got the observations of the seat to move."""
     Seat(agent, state.game, state.player, seed, state.observations(state.player))
     odds = np.asarray(agent.probabilities(state.actions()), np.float64)
     if odds.shape != (len(state.actions()),) or (odds < 0.0).any() or not np.isclose(odds.sum(), 1.0):

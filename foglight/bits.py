@@ -1,4 +1,4 @@
-"""Words of a world: fields of a few bits that hold small numbers, and sets of up to 64 things."""
+"""The words of a world as fields of a few bits, which hold small numbers, and as sets of integers from 0 to 63."""
 
 import numpy as np
 from numpy import int64, uint64
@@ -10,7 +10,7 @@ Field = tuple[int, int, int]  # word, lowest bit, number of bits
 
 @jitable
 def get(world, field):
-    """The number in a field."""
+    """The number stored in a field."""
     return int64((world[field[0]] >> uint64(field[1])) & ((uint64(1) << uint64(field[2])) - uint64(1)))
 
 
@@ -40,7 +40,7 @@ def has(word, i):
 
 
 def count(word):
-    """How many things are in the set."""
+    """The size of a set."""
     return int(word).bit_count()
 
 
@@ -73,14 +73,14 @@ def without_lowest(word):
 
 
 def nth(word, n):
-    """The member that has n smaller ones."""
+    """The member of rank n, from 0: n members of the set are smaller."""
     word = int(word)
     for _ in range(n):
         word &= word - 1
     return lowest(word)
 
 
-# by rank and byte: where in the byte the member of that rank is
+# by rank and byte: the position in the byte of the member of that rank
 _IN_BYTE = np.zeros(8 * 256, np.uint8)
 for _byte in range(256):
     for _rank, _place in enumerate(i for i in range(8) if _byte >> i & 1):
@@ -94,7 +94,7 @@ def _nth(word, n):
     sums = word - ((word >> uint64(1)) & uint64(0x5555555555555555))
     sums = (sums & uint64(0x3333333333333333)) + ((sums >> uint64(2)) & uint64(0x3333333333333333))
     sums = (sums + (sums >> uint64(4))) & uint64(0x0F0F0F0F0F0F0F0F)
-    sums *= uint64(0x0101010101010101)  # in each byte, how many up to its end
+    sums *= uint64(0x0101010101010101)  # in each byte, the number of members up to its end
     past = ((rank * uint64(0x0101010101010101)) | uint64(0x8080808080808080)) - sums
     place = uint64(count(past & uint64(0x8080808080808080))) << uint64(3)
     rank -= ((sums << uint64(8)) >> place) & uint64(255)
@@ -103,7 +103,7 @@ def _nth(word, n):
 
 @jitable
 def members(word, out):
-    """Write the members, ascending, into `out`; how many."""
+    """Write the members, ascending, into `out`, and return their number."""
     n = 0
     while word != uint64(0):
         out[n] = lowest(word)

@@ -1,10 +1,11 @@
-"""Games and agents as people write them: `dark_hex(rows=4,cols=4)`, read, checked and printed.
+"""The text form of games and agents, `dark_hex(rows=4,cols=4)`: reading, checking and printing.
 
     spec  = name [ "(" [ item { "," item } ] ")" ]
     item  = [ name "=" ] value
     value = number | word | "quoted text" | "[" [ value { "," value } ] "]" | spec
 
-What may be written is declared where the parameter is: `rows: Annotated[int, Between(1, 8)] = 4`.
+The class declares the limits of a parameter beside its type, and may add its meaning as a text:
+`rows: Annotated[int, "rows of the board", Between(1, 8)] = 4`.
 """
 
 import difflib
@@ -13,13 +14,13 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from foglight.compile import snake_case
 
 
 class BadInput(ValueError):
-    """What a person gave cannot be used; the message is one line that says what to do.
+    """Input that cannot be used. The message is one line that says what was given and what to do.
 
     >>> fl.load_game("kuhn_pokr")
     Traceback (most recent call last):
@@ -31,7 +32,7 @@ class BadInput(ValueError):
 
 @dataclass(frozen=True)
 class Spec:
-    """A name with its arguments, as written: (key or "", value) pairs."""
+    """A name with its arguments as written: pairs of key and value, the key empty for a positional argument."""
 
     name: str
     arguments: tuple[tuple[str, Any], ...] = ()
@@ -43,7 +44,7 @@ class Spec:
 
 @dataclass(frozen=True)
 class Between:
-    """A number from `low` to `high`, both included: the limits of a parameter, beside its type.
+    """The limits of a number, `low` and `high` included, declared beside the type of a parameter.
 
     >>> from typing import Annotated, NamedTuple
     >>> class Nim(NamedTuple):
@@ -67,7 +68,7 @@ class Between:
 
 @dataclass(frozen=True)
 class OneOf:
-    """One of a few words; a field of type int holds the word's position among them.
+    """A choice of words, declared beside the type of a parameter. A field of type int holds the word's position.
 
     >>> from typing import Annotated, NamedTuple
     >>> class Nim(NamedTuple):
@@ -114,7 +115,7 @@ _TOKEN = re.compile(
 
 
 def parse_spec(written: str) -> Spec:
-    """Read a name with arguments; BadInput says where it went wrong."""
+    """Read a name with arguments; BadInput says where the text is wrong."""
     tokens = _tokens(written)
     value, rest = _read_value(tokens, 0, written)
     if not isinstance(value, Spec) and isinstance(value, str) and tokens and tokens[0][0] == "word":
@@ -136,7 +137,7 @@ def _tokens(written: str) -> list[tuple[str, str]]:
 
 
 def _read_value(tokens: list[tuple[str, str]], i: int, written: str) -> tuple[Any, int]:
-    """The value that starts at token i, and the position after it."""
+    """The value that starts at token i, and the index of the token after it."""
     kind, token = tokens[i] if i < len(tokens) else ("end", "the end")
     if kind == "text":
         try:
@@ -187,7 +188,7 @@ def _scalar(word: str) -> Any:
 
 
 def construct(made: type, spec: Spec) -> Any:
-    """An instance of a NamedTuple or dataclass from a spec, every parameter checked."""
+    """An instance of the NamedTuple or dataclass `made` with the arguments of a spec, all checked."""
     parameters = list(inspect.signature(made).parameters)
     given: dict[str, Any] = {}
     for position, (key, value) in enumerate(spec.arguments):
@@ -204,7 +205,7 @@ def construct(made: type, spec: Spec) -> Any:
 
 
 def checked(made: type, name: str, given: dict[str, Any]) -> Any:
-    """`made(**given)` after checking each value against the type and the limits declared for it."""
+    """`made(**given)`, after each value has been checked against its type and limits; `name` is for messages."""
     hints = get_type_hints(made, include_extras=True)
     parameters = inspect.signature(made).parameters
     missing = [key for key, p in parameters.items() if p.default is p.empty and key not in given]
@@ -238,13 +239,22 @@ def _check(hint: Any, value: Any) -> Any:
     return value
 
 
-def _limits(hint: Any) -> tuple[Any, ...]:
-    """What is declared beside a parameter's type."""
+def _limits(hint: Any) -> list[Any]:
+    """The limits declared beside a parameter's type."""
+    return [limit for limit in _declared(hint) if not isinstance(limit, str)]
+
+
+def _meaning(hint: Any) -> str:
+    """The text declared beside a parameter's type, or an empty one."""
+    return next((text for text in _declared(hint) if isinstance(text, str)), "")
+
+
+def _declared(hint: Any) -> tuple[Any, ...]:
     return get_args(hint)[1:] if get_origin(hint) is Annotated else ()
 
 
 def unknown(what: str, given: str, known: Iterable[str]) -> str:
-    """`unknown game 'dark_hx'; did you mean 'dark_hex'?`"""
+    """The message for an unknown name: `unknown game 'dark_hx'; did you mean 'dark_hex'?`"""
     names = list(known)
     close = difflib.get_close_matches(given, names, n=1)
     if close:
@@ -253,7 +263,7 @@ def unknown(what: str, given: str, known: Iterable[str]) -> str:
 
 
 def choose(written: str, choices: Mapping[int, Sequence[str]]) -> int:
-    """The action that a person means, given what each possible one is called."""
+    """The action whose name was written; `choices` has the names of each legal action."""
     for action, names in choices.items():
         if _plain(written) in map(_plain, names):
             return action
@@ -261,7 +271,7 @@ def choose(written: str, choices: Mapping[int, Sequence[str]]) -> int:
 
 
 def listed(things: Iterable[Any], most: int = 20) -> str:
-    """Things after each other, as far as a line bears it."""
+    """Things separated by commas, at most `most` of them, and the number of the others."""
     shown = [str(thing) for thing in things]
     return ", ".join(shown[:most]) + (f" or {len(shown) - most} more" if len(shown) > most else "")
 
@@ -274,19 +284,28 @@ def _plain(written: str) -> str:
 
 
 def game_text(game: Any) -> str:
-    """`dark_hex(rows=4,cols=4)`: what `parse_spec` reads back to the same game."""
+    """The text of a game, `dark_hex(rows=4,cols=4)`, which `load_game` reads back to an equal game."""
     hints = get_type_hints(type(game), include_extras=True)
     pairs = [(key, _as_written(hints[key], value)) for key, value in game._asdict().items()]
     return str(Spec(snake_case(type(game).__name__), tuple(pairs)))
 
 
-def parameter_texts(made: type) -> dict[str, str]:
-    """Each parameter's default, and what else it may be."""
+class ParameterText(NamedTuple):
+    """A parameter for people: `rows` has the default `4`, the allowed values `1 to 8` and perhaps a meaning."""
+
+    default: str
+    allowed: str
+    meaning: str
+
+
+def parameter_texts(made: type) -> dict[str, ParameterText]:
+    """The parameters of a NamedTuple or dataclass, by name."""
     hints = get_type_hints(made, include_extras=True)
     texts = {}
     for key, parameter in inspect.signature(made).parameters.items():
         default = _value_text(_as_written(hints[key], parameter.default))
-        texts[key] = default + "".join(f" ({limit})" for limit in _limits(hints[key]))
+        limits = sorted(_limits(hints[key]), key=lambda limit: isinstance(limit, Word))  # the word comes last
+        texts[key] = ParameterText(default, ", ".join(map(str, limits)), _meaning(hints[key]))
     return texts
 
 

@@ -1,4 +1,4 @@
-"""Random playouts: how fast the rules run, and what happens when nobody thinks."""
+"""Random playouts: games of uniformly random actions."""
 
 import numpy as np
 
@@ -24,9 +24,9 @@ from foglight.state import State, new_state
 
 
 def random_playouts(game: str | Game, games: int = 1_000_000, seed: int = 0) -> tuple[list[float], int]:
-    """Play uniformly random games from the start, or from a `State`: each seat's mean return, and the actions played.
+    """Play uniformly random games from the start or from a `State`.
 
-    The actions played include the outcomes of chance.
+    The result is the mean return of each seat, and the number of actions played, outcomes of chance included.
 
         >>> means, steps = fl.random_playouts("kuhn_poker", games=10_000, seed=0)
         >>> len(means), sum(means), 4 * 10_000 <= steps <= 5 * 10_000
@@ -58,7 +58,7 @@ def _playouts(game, origin, games, random, totals):
 
 @jitable
 def play_out(game, world, random, actions, odds):
-    """Play a world to its end at random, in place; how many actions that took."""
+    """Play a world to its end at random in place, and return the number of actions."""
     steps = 0
     mover = player(game, world)
     while mover != TERMINAL:

@@ -1,7 +1,7 @@
-"""Policies: how likely each action is at an information state. Compiled code asks by the rule `weigh`.
+"""Policies: the probability of each action at an information state, given by the rule `weigh`.
 
-A policy is a NamedTuple that implements `weigh`, and then runs compiled, or any other class that does, and then runs
-interpreted. What a policy says depends on the mover's information state alone, known by its key in the world.
+A policy is an instance of a class that implements `weigh`. A NamedTuple runs compiled, any other class interpreted. The
+probabilities depend only on the mover's information state, which its key in the world identifies.
 """
 
 from typing import Annotated, Any, NamedTuple
@@ -17,11 +17,11 @@ from foglight.rules import Game, key
 
 @required
 def weigh(policy: Any, game: Game, world: Any, seat: int, actions: Any, n: int, out: Any) -> None:
-    """Write the probability of each of the n legal `actions` of the seat that moves into `out`."""
+    """Write the probability of each of the mover's n legal `actions` into `out`; `seat` is the mover."""
 
 
 class Uniform(NamedTuple):
-    """Every legal action alike.
+    """The policy that plays every legal action with the same probability.
 
     >>> [round(value, 6) for value in fl.policy_values("kuhn_poker", fl.Uniform())]
     [0.125, -0.125]
@@ -35,10 +35,10 @@ def _weigh_uniform(policy, game, world, seat, actions, n, out):
 
 
 class Biased(NamedTuple):
-    """At each information state `bias` on one action chosen at random, the rest shared by the others alike.
+    """A random policy: at each information state one random action has probability `bias`, the others share the rest.
 
-    This is the random policy of [Solinas2023, Section 5.4]; which action is chosen follows from the seed and the
-    information state, so nothing needs to be stored.
+    This is the random policy of [Solinas2023, Section 5.4]. The seed and the information state determine the action, so
+    nothing is stored.
 
         >>> sure = fl.Biased(bias=1.0, seed=3)  # one action at every information state
         >>> fl.exploitability("kuhn_poker", sure) > fl.exploitability("kuhn_poker", fl.Uniform())
@@ -59,7 +59,7 @@ def _weigh_biased(policy, game, world, seat, actions, n, out):
 
 
 class Tabular(NamedTuple):
-    """Probabilities by information state; a state that is not in the table is played uniformly.
+    """A table of probabilities by information state; states that are not in the table are played uniformly.
 
     >>> value, best = fl.best_response("kuhn_poker", fl.Uniform(), seat=0)
     >>> isinstance(best, fl.Tabular), len(best.keys), best.begins[:3].tolist()
@@ -67,13 +67,13 @@ class Tabular(NamedTuple):
     """
 
     keys: np.ndarray  # uint64[k], ascending: the keys of the information states
-    begins: np.ndarray  # int64[k + 1]: where each state's probabilities begin
+    begins: np.ndarray  # int64[k + 1]: the index of each state's first probability, and the number of all
     probabilities: np.ndarray  # float64[begins[-1]], in the order of the legal actions
 
 
 @jitable
 def _find(keys, wanted):
-    """The position of a key, or -1."""
+    """The index of a key, or -1."""
     low, high = 0, len(keys)
     while low < high:
         middle = (low + high) // 2
@@ -86,7 +86,7 @@ def _find(keys, wanted):
 
 @jitable
 def weigh_by_table(policy, game, world, seat, actions, n, out):
-    """What a table says of the legal actions."""
+    """The rule `weigh` of a policy that has the arrays of a `Tabular`."""
     row = _find(policy.keys, uint64(key(game, world, seat)))
     for i in range(n):
         out[i] = policy.probabilities[policy.begins[row] + i] if row >= 0 else 1.0 / n
@@ -98,7 +98,7 @@ def _weigh_tabular(policy, game, world, seat, actions, n, out):
 
 
 def tabular(table: dict[int, list[float]]) -> Tabular:
-    """A policy from a dictionary: an information state's key to probabilities in the order of its legal actions.
+    """A policy from a dictionary: for the key of an information state, the probabilities of its legal actions.
 
     >>> agent, state = fl.load_agent("random"), fl.new_state("kuhn_poker")
     >>> for action in (0, 1):  # the jack for seat 0, the queen for seat 1

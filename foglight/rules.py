@@ -1,12 +1,13 @@
 """The rules of a game: the generic functions that every game implements and every algorithm calls.
 
 A game is a frozen NamedTuple of its parameters. A world is one row of `uint64`: the game's own words, then one key per
-viewer, a running 64-bit hash of everything that viewer has observed, first the public's, then each seat's. Algorithms
-move worlds with `transition`, which keeps the keys; `step` alone is enough where nobody looks, as in a random playout.
+viewer, first the public's, then each seat's. A key is a running 64-bit hash of the viewer's observations. Algorithms
+move worlds with `transition`, which updates the keys; `step` alone is enough where keys are not needed, as in a random
+playout.
 
-An observation is what one viewer learns from one transition, an `int64`; a seat's own action is part of what it
-observes. `NOTHING` is no observation at all: the viewer does not even learn that time has passed. The sequence of a
-viewer's observations is its information state, in the sense of factored observations [Kovarik2022].
+An observation is the information that one viewer gets from one transition, an `int64`; a seat's own action is part of
+its observations. `NOTHING` is no observation at all: the viewer does not even learn that time has passed. The sequence
+of a viewer's observations is its information state, in the sense of factored observations [Kovarik2022].
 """
 
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -18,21 +19,21 @@ from foglight.compile import allocates, jitable, optional, required
 from foglight.names import game_text
 from foglight.randomness import below, fold, weighted
 
-PUBLIC = -1  # the viewer who sees what everybody sees; seats are viewers too
-CHANCE = -2  # the mover where nature moves
+PUBLIC = -1  # the viewer that observes what every seat observes; seats are viewers too
+CHANCE = -2  # the mover of a chance node
 TERMINAL = -3  # the mover when the game is over
-NOTHING = 0  # the observation of a viewer who learns nothing
+NOTHING = 0  # no observation
 
 GameClass = TypeVar("GameClass", bound=type)
 
 
-World: TypeAlias = Any  # a row of uint64; an interpreted game may have objects of its own
+World: TypeAlias = Any  # a row of uint64; an interpreted game may use objects of its own
 
 
 class Game(Protocol):
-    """A game with its parameters: a value that never changes, whose class implements the rules below.
+    """A game with its parameters: an immutable value whose class implements the rules below.
 
-    A compiled game is a NamedTuple under `@game`. Any other class of hashable objects runs interpreted.
+    A compiled game is a NamedTuple with the decorator `@game`. Any other class of hashable objects runs interpreted.
 
         >>> def seats(game: fl.Game) -> int:
         ...     return fl.new_state(game).num_players
@@ -46,9 +47,9 @@ class Game(Protocol):
 
 
 def game(game_class: GameClass) -> GameClass:
-    """Class decorator of a game: it prints as people write it, `dark_hex(rows=4,cols=4)`, and equals no other game.
+    """Class decorator of a game: its text is `dark_hex(rows=4,cols=4)`, and games of different classes are unequal.
 
-    Bare tuples compare by content, so that two games without parameters would be one and the same.
+    Plain tuples compare by content only, so two games without parameters would be equal.
 
         >>> from typing import Annotated, NamedTuple
         >>> @fl.game
@@ -79,37 +80,37 @@ def _hash(game: tuple) -> int:
 
 @required
 def num_players(game: Game) -> int:
-    """How many seats there are."""
+    """The number of seats."""
 
 
 @required
 def num_words(game: Game) -> int:
-    """How many words of a world are the game's own; it starts with all of them 0."""
+    """The number of the game's own words in a world; a new world has 0 in all of them."""
 
 
 @required
 def num_actions(game: Game) -> int:
-    """Actions, and the outcomes of chance, are the integers below this."""
+    """The number of actions: actions and outcomes of chance are integers from 0 to one less than this."""
 
 
 @required
 def player(game: Game, world: World) -> int:
-    """Who moves: a seat, CHANCE or TERMINAL."""
+    """The mover: a seat, CHANCE or TERMINAL."""
 
 
 @required
 def legal(game: Game, world: World, out: Any) -> int:
-    """Write the legal actions of the seat that moves, ascending, into `out`; how many."""
+    """Write the mover's legal actions, ascending, into `out`, and return their number."""
 
 
 @required
 def step(game: Game, world: World, action: int) -> None:
-    """Play a legal action, or an outcome of chance, in place."""
+    """Play a legal action or an outcome of chance in place."""
 
 
 @required
 def observe(game: Game, before: World, action: int, after: World, viewer: int) -> int:
-    """What `viewer` (a seat or PUBLIC) learns from this transition, or NOTHING."""
+    """The observation that `viewer` (a seat or PUBLIC) gets from this transition, or NOTHING."""
 
 
 @required
@@ -122,7 +123,7 @@ def returns(game: Game, world: World, out: Any) -> None:
 
 @optional
 def check(game: Game) -> None:
-    """Raise BadInput if parameters that are each allowed do not go together; runs in Python only."""
+    """Raise BadInput if the parameters, each within its limits, do not fit together; runs in Python only."""
 
 
 @optional
@@ -132,111 +133,112 @@ def begin(game: Game, world: World) -> None:
 
 @optional
 def max_legal(game: Game) -> int:
-    """The most actions that are legal at once, or outcomes of chance possible: the room `legal` and `chance` need."""
+    """The largest number of legal actions, or of outcomes of chance, in any world: the size of `out` and `odds`."""
     return num_actions(game)
 
 
 @optional
 def chance(game: Game, world: World, out: Any, odds: Any) -> int:
-    """Write the outcomes of chance, ascending, into `out` and their probabilities into `odds`; how many."""
+    """Write the outcomes of chance, ascending, into `out`, their probabilities into `odds`; return their number."""
     return 0
 
 
 @optional
 def pick(game: Game, world: World, random: Any, out: Any) -> int:
-    """A uniformly random legal action; `out` is room for `legal`. A game overrides it for speed only."""
+    """A uniformly random legal action; `out` is an array for `legal`. A game overrides this rule for speed only."""
     return out[below(random, legal(game, world, out))]
 
 
 @optional
 def deal(game: Game, world: World, random: Any, out: Any, odds: Any) -> int:
-    """A random outcome of chance; `out` and `odds` are room for `chance`. A game overrides it for speed only."""
+    """A random outcome of chance; `out` and `odds` are arrays for `chance`. A game overrides it for speed only."""
     return out[weighted(random, odds, chance(game, world, out, odds))]
 
 
 @optional
 def lay_open(game: Game, world: World) -> None:
-    """Let everybody know everything, in place, where a world says who knows what: actions that could only inform end.
+    """Reveal everything to all seats in place, in games whose worlds store what the seats know.
 
-    What the world is worth when all is open stays the same, and worlds that are worth the same for that reason become
-    equal in the game's words.
+    Actions whose only effect is information are then no longer legal. The value of the world under perfect information
+    stays the same, and worlds that differed only in what the seats know become equal in the game's words.
     """
 
 
 @optional
 def formula(game: Game, observations: list[int], viewer: int) -> Any:
-    """Where observations amount to a Boolean formula: (variables, clauses, from assignment to history); else None.
+    """The Boolean formula that the observations are equivalent to, or None if there is none. In Python only.
 
-    Clauses are lists of variables counted from 1, negative where negated; in Python only.
+    The formula is (number of variables, clauses, function from an assignment to a history). A clause is a list of
+    variables, which count from 1 and are negative where negated.
     """
     return None
 
 
-MOST_FEATURES = 96
+MOST_FEATURES = 96  # the size of `out` in the two rules below
 
 
 @optional
 def public_features(game: Game, world: World, out: Any) -> int:
-    """Write what matters of what everybody knows into `out`, room for MOST_FEATURES numbers; how many. 0: no opinion.
+    """Write the public features of a world for value networks into `out`, and return their number; 0: none are offered.
 
-    The same for all worlds of a public state, and as many in all of them. For value networks.
+    All worlds of a public state have the same features, and all worlds of the game have the same number of them.
     """
     return 0
 
 
 @optional
 def private_features(game: Game, world: World, seat: int, out: Any) -> int:
-    """The same for what only this seat knows; it may forget."""
+    """Write the features of a seat's private information into `out` likewise; they need not have perfect recall."""
     return 0
 
 
-# What a game says to people, in Python only ---------------------------------------------------------------------
+# Text for people, in Python only --------------------------------------------------------------------------------
 
 
 @required
 def title(game: Game) -> str:
-    """One line for the list of games."""
+    """A line that describes the game, for the list of games."""
 
 
 @required
 def action_names(game: Game, world: World, action: int) -> tuple[str, ...]:
-    """The ways people write an action, the best one first."""
+    """The names of an action as people write it, the best one first."""
 
 
 @required
 def board(game: Game, world: World) -> str:
-    """The whole truth, drawn."""
+    """The whole world as text."""
 
 
 @required
 def view(game: Game, world: World, seat: int) -> str:
-    """What a seat can see of it, drawn: no more than its observations tell."""
+    """The seat's view of the world as text; it reveals no more than the seat's observations."""
 
 
 @required
 def observation_text(game: Game, before: World, action: int, after: World, viewer: int) -> str:
-    """The observation in words, different where `observe` is different."""
+    """The observation in words; different observations have different texts."""
 
 
 @optional
 def places(game: Game) -> tuple[list[str], int]:
-    """The things of which one may ask what is there: cells, cards, dice, by name; and the columns of a board, or 0."""
+    """The names of the places that a belief is shown for (cells, cards or dice), and the columns of a board, or 0."""
     return [], 0
 
 
 @optional
 def contents(game: Game, world: World) -> list[str]:
-    """What is at each of the places: a short word, `.` for nothing."""
+    """The content of each of the places: a short word, `.` for nothing."""
     return []
 
 
-# How worlds are held; a game whose worlds are not rows of words overrides these ------------------------------------
+# Storage of worlds; a game whose worlds are not rows of words overrides these -----------------------------------------
 
 
 @optional
 @allocates
 def new_worlds(game: Game, n: int) -> Any:
-    """Room for n worlds, `uint64[n, W]`."""
+    """An array of n new worlds, `uint64[n, W]`."""
     return np.zeros((n, num_words(game) + 1 + num_players(game)), np.uint64)
 
 
@@ -249,13 +251,13 @@ def copy_world(game: Game, target: World, source: World) -> None:
 
 @optional
 def key(game: Game, world: World, viewer: int) -> int:
-    """The hash of who the viewer is and of everything it has observed: the identity of its information state."""
+    """The key of the viewer's information state: a hash of the viewer and of all its observations."""
     return fold(world[num_words(game) + 1 + viewer], viewer)
 
 
 @optional
 def position(game: Game, world: World) -> Any:
-    """A hash of the world apart from what viewers remember: equal for equal positions."""
+    """A hash of the world without the viewers' keys: equal positions have equal hashes."""
     code = uint64(0)
     for i in range(num_words(game)):
         code = fold(code, world[i])
@@ -264,17 +266,17 @@ def position(game: Game, world: World) -> Any:
 
 @optional
 def record(game: Game, world: World, viewer: int, observation: int) -> None:
-    """Take an observation into the viewer's key."""
+    """Add an observation to the viewer's key."""
     i = num_words(game) + 1 + viewer
     world[i] = fold(world[i], observation)
 
 
-# What every algorithm does with them ----------------------------------------------------------------------------
+# Transitions, for every algorithm -------------------------------------------------------------------------------
 
 
 @jitable
 def transition(game, before, action, after):
-    """Make `after` the world that follows `before`, every viewer's key included."""
+    """Make `after` the world that follows `before`, with every viewer's key updated."""
     copy_world(game, after, before)
     step(game, after, action)
     record_all(game, before, action, after)
@@ -282,7 +284,7 @@ def transition(game, before, action, after):
 
 @jitable
 def record_all(game, before, action, after):
-    """Take what this transition shows into every viewer's key, which `step` leaves as it was."""
+    """Add the observations of this transition to every viewer's key; `step` does not change keys."""
     for viewer in range(PUBLIC, num_players(game)):
         observation = observe(game, before, action, after, viewer)
         if observation != NOTHING:

@@ -1,6 +1,6 @@
-"""A position for people and tests: one world, how it came about, and its text.
+"""A position for people, tests and the referee: one world, its history and its text.
 
-Algorithms work on worlds and never on a State; the referee holds one.
+Algorithms work on worlds, never on a State.
 """
 
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ from foglight.rules import (
 
 
 class State:
-    """One world of a game, with the actions that led to it and what every viewer observed on the way.
+    """One world of a game, with the actions that led to it and the observations of every viewer.
 
     >>> state = fl.new_state("kuhn_poker")
     >>> state.player == fl.CHANCE, state.chance()[0]
@@ -56,10 +56,11 @@ class State:
         begin(self.game, self.world)
         self._history: list[int] = []
         self._worlds = [self.world]  # the start, then the world after each action
-        self._observations: list[list[int]] = [[] for _ in range(1 + self.num_players)]  # the public's, each seat's
+        self._observations: list[list[int]] = [[] for _ in range(1 + self.num_players)]  # by viewer, the public first
         self._look()
 
     def _look(self) -> None:
+        """Compute the mover, the actions and the payoffs of the world."""
         out, odds = np.empty(max_legal(self.game), np.int64), np.empty(max_legal(self.game))
         payoffs = np.zeros(self.num_players)
         mover, n = _situation(self.game, self.world, out, odds, payoffs)
@@ -84,11 +85,11 @@ class State:
         return list(self._actions)
 
     def chance(self) -> list[tuple[int, float]]:
-        """The outcomes of chance with their probabilities, where chance moves."""
+        """The outcomes of chance with their probabilities; an empty list where chance does not move."""
         return list(zip(self._actions, self._odds, strict=True)) if self.player == CHANCE else []
 
     def play(self, action: int) -> None:
-        """Play an action, or an outcome of chance, in place."""
+        """Play an action or an outcome of chance in place."""
         if action not in self._actions:
             if self.player == TERMINAL:
                 raise BadInput(f"the game is over; action {action} cannot be played")
@@ -99,13 +100,13 @@ class State:
         self.world = after
         self._worlds.append(after)
         self._history.append(int(action))
-        for seen, code in zip(self._observations, codes.tolist(), strict=True):
+        for observations, code in zip(self._observations, codes.tolist(), strict=True):
             if code != NOTHING:
-                seen.append(code)
+                observations.append(code)
         self._look()
 
     def returns(self) -> list[float]:
-        """Each seat's payoff; zeros while the game goes on."""
+        """The payoff of each seat; zeros before the game is over."""
         return list(self._returns)
 
     def history(self) -> list[int]:
@@ -113,11 +114,11 @@ class State:
         return list(self._history)
 
     def observations(self, viewer: int) -> list[int]:
-        """What a seat, or PUBLIC, has observed so far, as codes: its information state."""
+        """The observations of a viewer (a seat or PUBLIC) so far, as codes: its information state."""
         return list(self._observations[1 + self._viewer(viewer)])
 
     def information(self, seat: int) -> str:
-        """The same as text: what the seat sees, and what it has observed, in order."""
+        """The information state of a viewer as text: the seat's view, and its observations in order."""
         viewer = self._viewer(seat)
         log = ", ".join(self._observation_texts(viewer)) or "nothing yet"
         return f"{view(self.game, self.world, viewer)}\nso far: {log}" if viewer != PUBLIC else f"so far: {log}"
@@ -139,22 +140,22 @@ class State:
         return board(self.game, self.world)
 
     def action_text(self, action: int) -> str:
-        """An action as people write it."""
+        """The name of an action."""
         return action_names(self.game, self.world, action)[0]
 
     def parse_action(self, written: str) -> int:
-        """The legal action that a person means."""
+        """The legal action, or the outcome of chance, with this name."""
         if self.player == TERMINAL:
             raise BadInput(f"the game is over; {written!r} cannot be played")
         return choose(written, self.choices())
 
     def choices(self) -> dict[int, tuple[str, ...]]:
-        """The legal actions with the ways people write them."""
+        """The legal actions, or the outcomes of chance, with their names."""
         return {action: action_names(self.game, self.world, action) for action in self._actions}
 
 
 def new_state(game: Game) -> State:
-    """The start of a game, given as text or as a game.
+    """The start of a game, which is given as text or as an instance of its class.
 
     >>> state = fl.new_state("kuhn_poker")
     >>> state.num_players, state.actions(), state.returns()
@@ -173,7 +174,7 @@ def replay(game: Game, actions: Iterable[int]) -> State:
 
 @kernel
 def _situation(game, world, out, odds, payoffs):
-    """Who moves and how many actions there are; fills the actions, the odds of chance, the returns at the end."""
+    """The mover and the number of actions; fills the actions, the probabilities of chance, the payoffs at the end."""
     mover = player(game, world)
     n = 0
     if mover == TERMINAL:
@@ -187,7 +188,7 @@ def _situation(game, world, out, odds, payoffs):
 
 @kernel
 def _advance(game, before, action, after, codes):
-    """`transition`, and every viewer's observation, the public's first."""
+    """`transition`, with every viewer's observation written into `codes`, the public's first."""
     transition(game, before, action, after)
     for viewer in range(PUBLIC, num_players(game)):
         codes[1 + viewer] = observe(game, before, action, after, viewer)

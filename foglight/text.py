@@ -1,4 +1,4 @@
-"""Text for people: cells by name, boards as grids, who does what."""
+"""Text for people: names of cells, boards as grids, and sentences about seats."""
 
 from typing import Any
 
@@ -9,22 +9,22 @@ def cell(i: int, cols: int) -> str:
 
 
 def who(seat: int, viewer: int) -> str:
-    """`you` or `seat 1`, as the viewer would say it."""
+    """A seat from the viewer's point of view: `you` or `seat 1`."""
     return "you" if seat == viewer else f"seat {seat}"
 
 
 def does(seat: int, viewer: int, verb: str) -> str:
-    """`you play` or `seat 1 plays`."""
+    """A seat's action from the viewer's point of view: `you play` or `seat 1 plays`."""
     return f"you {verb}" if seat == viewer else f"seat {seat} {verb}s"
 
 
 def marks(n: int, sets: dict[str, Any]) -> list[str]:
-    """The mark of the set (of bits) that holds each of n cells, `.` for none."""
+    """For each of n cells the mark of the first set (of bits) that contains it, or `.` if none does."""
     return [next((mark for mark, cells in sets.items() if int(cells) >> i & 1), ".") for i in range(n)]
 
 
 def grid(rows: int, cols: int, sets: dict[str, Any], slant: int = 0) -> str:
-    """A board with a mark on each cell of each set (of bits), each row `slant` further to the right."""
+    """A board with a mark on each cell of each set (of bits); each row begins `slant` characters further right."""
     lines = ["   " + " ".join(chr(ord("a") + c) for c in range(cols))]
     shown = marks(rows * cols, sets)
     for r in range(rows):

@@ -106,7 +106,7 @@ def test_with_all_particles_and_all_depth_it_plays_an_equilibrium(game):
 
 def test_exact_leaves_make_continual_resolving_strong():
     agent = load_agent("particle_resolving(network=none,particles=10000)")
-    agent._known, agent._memory = (fl.load_game("goofspiel(cards=4)"), (Oracle(100), 2)), {}
+    agent._prepared, agent._memory = (fl.load_game("goofspiel(cards=4)"), (Oracle(100), 2)), {}
     policy = fl.agent_policy(agent, "goofspiel(cards=4)")
     assert fl.exploitability("goofspiel(cards=4)", policy) < 0.1 * fl.exploitability("goofspiel(cards=4)", {})
 

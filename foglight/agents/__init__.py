@@ -1,4 +1,4 @@
-"""Agents: one file each, found by name. An agent gets observations and never a state."""
+"""Agents: one file each, found by name. An agent gets observations, never a state."""
 
 import contextlib
 import importlib
@@ -21,7 +21,7 @@ from foglight.worlds.consistent import legal_actions
 
 @dataclass
 class Explanation:
-    """Why an agent played an action: what `agent.explain()` gives.
+    """The result of `agent.explain()`: the last action of an agent and the facts it was chosen by.
 
     >>> state = fl.new_state("kuhn_poker")
     >>> for action in (0, 1):  # the jack for seat 0, the queen for seat 1
@@ -34,14 +34,14 @@ class Explanation:
     (True, [0, 1], [20, 20], 2, True)
     """
 
-    action: int
-    actions: list[int]  # the legal ones
+    action: int  # the action played
+    actions: list[int]  # all legal actions
     values: list[float] = field(default_factory=list)  # by action: the expected payoff to the seat; nan if unknown
     visits: list[int] = field(default_factory=list)  # by action: how often the search tried it
-    worlds: int = 0  # how many the decision rests on
-    exact: bool = False  # whether these are all worlds there are
-    iterations: int = 0
-    seconds: float = 0.0
+    worlds: int = 0  # number of worlds in the belief
+    exact: bool = False  # whether the belief holds every possible world
+    iterations: int = 0  # of the search
+    seconds: float = 0.0  # of thinking
     notes: dict[str, Any] = field(default_factory=dict)  # the agent's own facts, by name
 
     def __post_init__(self) -> None:
@@ -50,11 +50,11 @@ class Explanation:
 
 
 class Agent:
-    """A player: it is told what its seat observes, and asked for an action.
+    """A player: it gets the observations of its seat and is asked for actions.
 
-    What it plays depends on the game, the seat, the seed and the observations alone, so that an agent to which the same
-    observations are replayed goes on as the first one would. A subclass implements `act`. All else has a default: that
-    of an agent for every game, without a clock, an engine or a terminal, that gives no reasons.
+    Its actions depend only on the game, the seat, the seed and the observations, so another instance that gets the same
+    observations plays on in the same way. A subclass implements `act`; everything else has a default. By default an
+    agent plays every game, has no time budget, starts no other program, needs no terminal and explains nothing.
 
         >>> class Highest(fl.Agent):
         ...     def act(self, actions=None):
@@ -64,18 +64,18 @@ class Agent:
         ([1, 0], (1.0, -1.0))
     """
 
-    time: float = 0.0  # seconds that it may think about a move; 0: it does not go by the clock
-    iterations: int = 0  # the same budget counted in iterations; 0: it has none of its own
-    seconds_left: float = math.inf  # on its clock for the whole game; whoever keeps such a clock sets it before `act`
+    time: float = 0.0  # budget per move in seconds; 0: no time budget
+    iterations: int = 0  # budget per move in iterations; 0: the agent's default, if it has iterations
+    seconds_left: float = math.inf  # for the rest of the game; a caller that keeps such a clock sets it before `act`
     at_terminal: bool = False  # whether it needs a person at the terminal; if so, `read` is called before `act`
     gives_reasons: bool = False  # whether each `act` leaves an `explanation`
     explanation: Explanation | None = None  # of the last action
 
     def check(self, game: Game) -> None:
-        """Refuse a game that the agent cannot play: a BadInput with one line that says why."""
+        """Raise a BadInput that says why, if the agent cannot play this game."""
 
     def start(self, game: str | Game, seat: int, seed: int) -> None:
-        """A new game begins."""
+        """Begin a new game on this seat."""
         self.game = load_game(game)
         self.check(self.game)
         self.seat = seat
@@ -86,25 +86,28 @@ class Agent:
         self._hash = 0
 
     def observe(self, observation: int) -> None:
-        """The seat learns something, its own actions included."""
+        """Take the next observation of the seat; the seat's own actions are part of its observations."""
         self.observations.append(observation)
         self._hash = fold(self._hash, observation)
 
     def read(self, information: str, choices: Mapping[int, Sequence[str]]) -> None:
-        """Before each action of an agent at a terminal: the seat's information as text, and the names of actions."""
+        """Take the seat's information as text and the names of the legal actions.
+
+        It is called before each `act` of an agent that is `at_terminal`.
+        """
 
     def act(self, actions: Sequence[int] | None = None) -> int:
-        """The action to play. The referee passes the legal ones, which the observations determine anyway."""
+        """The action to play. The referee passes the legal actions; the observations determine them, too."""
         raise NotImplementedError
 
     def probabilities(self, actions: Sequence[int] | None = None) -> np.ndarray:
-        """How likely each legal action is at this decision; an agent that only acts is sure of what it does."""
+        """The probability of each legal action at this decision; by default 1 for the action of `act`."""
         actions = actions or self.legal_actions()
-        chosen = self.act(actions)
-        return np.array([float(action == chosen) for action in actions])
+        choice = self.act(actions)
+        return np.array([float(action == choice) for action in actions])
 
     def explain(self) -> Explanation:
-        """Why the last action was played."""
+        """The explanation of the last action."""
         if not self.gives_reasons:
             raise BadInput(f"{type(self).__name__} does not say why it plays what it plays; ask an agent that searches")
         if self.explanation is None:
@@ -112,11 +115,17 @@ class Agent:
         return self.explanation
 
     def fusion(self) -> tuple[int, int] | None:
-        """Strategy fusion below the last decision: at how many information states, and of how many; None if unknown."""
+        """Strategy fusion below the last decision, or None if the agent cannot tell.
+
+        The first number counts the information states with strategy fusion, the second all that were looked at.
+        """
         return None
 
     def close(self) -> None:
-        """End what the agent has started, such as an engine. Whoever made the agent calls it; it may play on later."""
+        """End other programs that the agent has started, such as a chess engine.
+
+        The caller that made the agent closes it. A closed agent may play again, and then restarts what it needs.
+        """
 
     def __enter__(self) -> Self:
         return self
@@ -126,27 +135,27 @@ class Agent:
 
     @classmethod
     def options(cls) -> list[str]:
-        """The names of its options, in the order in which they may be written."""
+        """The names of the agent's options, in the order of positional arguments."""
         return list(inspect.signature(cls).parameters)
 
     @property
     def key(self) -> int:
-        """The identity of the information state, the same as in the worlds of a native game."""
+        """The key of the information state; in a native game it equals the seat's key in the worlds."""
         return fold(self._hash, self.seat)
 
     def legal_actions(self) -> list[int]:
-        """The legal actions, worked out from the observations, for when nobody says."""
+        """The legal actions, derived from the observations; for callers that do not pass them to `act`."""
         return legal_actions(self.game, self.observations, self.seat)
 
     def random(self) -> np.ndarray:
-        """This decision's random generator, the same whenever seed and information state are."""
+        """A random generator for this decision; it depends only on the seed and the information state."""
         return np.array([fold(self.key, self.seed)], np.uint64)
 
 
 class Seat:
-    """A seat of a game, and the agent on it, who is told what the seat has observed so far.
+    """A seat of a game with an agent on it; it passes the observations of the seat to the agent.
 
-    `observations` are all observations of the seat; `seed` is the agent's own.
+    `observations` are all observations of the seat so far; `seed` is the agent's seed.
 
         >>> state = fl.new_state("kuhn_poker")
         >>> for action in (2, 0, 1):  # the king, the jack, a bet
@@ -163,12 +172,12 @@ class Seat:
 
     def __init__(self, agent: Agent, game: Game, number: int, seed: int, observations: Sequence[int] = ()) -> None:
         self.agent, self.number = agent, number
-        self.observations: Sequence[int] = ()  # those that the agent has been told
+        self.observations: Sequence[int] = ()  # those that the agent has got
         agent.start(game, number, seed)
         self.tell(observations)
 
     def tell(self, observations: Sequence[int]) -> None:
-        """Tell the agent what is new among all observations of the seat so far."""
+        """Pass new observations to the agent; `observations` are all those of the seat so far."""
         for observation in observations[len(self.observations) :]:
             self.agent.observe(observation)
         self.observations = observations
@@ -194,10 +203,10 @@ def agent_class(name: str) -> type[Agent]:
 
 
 def load_agent(agent: str | Spec) -> Agent:
-    """The agent of a text such as `epimc(depth=3)`, its options checked.
+    """The agent described by a text such as `epimc(depth=3)`; its options are checked.
 
-    Common options: `time`, seconds for each decision, or `iterations`; `docs/search.md` has the others. An agent that
-    may have an engine is to be closed, by `close()` or as here.
+    The options `time`, in seconds per decision, and `iterations` are common to most agents. `foglight agents` lists all
+    options. Close an agent that may have started an engine, by `close()` or by a `with` statement.
 
         >>> with fl.load_agent("epimc(depth=3,time=0.1)") as agent:
         ...     agent.depth, agent.time
@@ -214,6 +223,9 @@ def load_agent(agent: str | Spec) -> Agent:
 
 @contextlib.contextmanager
 def opened(agents: Sequence[str | Agent]) -> Iterator[list[Agent]]:
-    """Agents for a while: those given as text are loaded, and closed at the end. Who made an instance closes it."""
+    """Agents for the time of a `with` statement. Those given as text are loaded, and closed at its end.
+
+    Instances are not closed: that is left to the caller that made them.
+    """
     with contextlib.ExitStack() as stack:
         yield [agent if isinstance(agent, Agent) else stack.enter_context(load_agent(agent)) for agent in agents]

@@ -1,5 +1,5 @@
 """Extended perfect information Monte Carlo [Arjonilla2024]: reason on information states for a few decisions, then
-evaluate sampled worlds as if all cards lay open."""
+evaluate the sampled worlds with perfect information."""
 
 import time
 from dataclasses import dataclass
@@ -22,16 +22,16 @@ from foglight.worlds.tracker import Worlds
 
 _STEERED, RECORDED, _CFR = range(3)
 _AUTO = 0
-_DEEPEST = 4  # what `auto` tries at most
-_SUPPORTED = 0.05  # a level counts as reasoned on if this share of the visits is to settled states
+_DEEPEST = 4  # decisions: the largest depth of `depth=auto`
+_SUPPORTED = 0.05  # least share of visits to settled states at which a level counts towards the depth that is reported
 _CFR_ITERATIONS = 1000
-_ROOM = 1_000_000  # states or paths that `memory=auto` holds if time decides
-_SAMPLING = 0.5  # of the time that is not for building the form; the rest is for CFR+
+_ROOM = 1_000_000  # states or paths of `memory=auto` under a time budget
+_SAMPLING = 0.5  # share of the time for sampling, beside CFR+; building the form has its own
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """What values a leaf: one of two words, or a network's file."""
+    """The limits of the option `leaf`: one of two words, or the file of a network."""
 
     def __str__(self) -> str:
         return "rollout, minimax or value(FILE)"
@@ -54,14 +54,34 @@ def _leaf_for(game: Game, leaf: str) -> Any:
 
 @dataclass
 class Epimc(Searcher):
-    """reasons on information states down to `depth`, then on open worlds"""
+    """Reasons on information states for `depth` decisions, and with perfect information after that."""
 
-    depth: Annotated[int, Word("auto", _AUTO), Between(0, 12)] = _AUTO
-    subgame: Annotated[int, OneOf("steered", "iss", "cfr+")] = _STEERED
-    leaf: Annotated[Any, Leaf()] = "rollout"
-    least: Annotated[float, Between(0, 1000)] = 1.0
-    explore: Annotated[float, Between(0, 10)] = 1.0
-    memory: Annotated[int, Word("auto", _AUTO), Between(0, 10**8)] = _AUTO
+    depth: Annotated[
+        int,
+        f"decisions on information states; auto: as many as the samples support, at most {_DEEPEST}",
+        Word("auto", _AUTO),
+        Between(0, 12),
+    ] = _AUTO
+    subgame: Annotated[
+        int,
+        "search to that depth: bandits that steer paths, or random paths solved by information set search or CFR+",
+        OneOf("steered", "iss", "cfr+"),
+    ] = _STEERED
+    leaf: Annotated[
+        Any, "value of a leaf: one random playout, alpha-beta to the end of the game, or a network", Leaf()
+    ] = "rollout"
+    least: Annotated[
+        float,
+        "visits per action that an information state needs before its mover chooses; with fewer it plays at random",
+        Between(0, 1000),
+    ] = 1.0
+    explore: Annotated[float, "weight of exploration in the bandits of subgame=steered", Between(0, 10)] = 1.0
+    memory: Annotated[
+        int,
+        "most information states (steered) or paths (iss, cfr+) kept per decision; auto: as the budget needs",
+        Word("auto", _AUTO),
+        Between(0, 10**8),
+    ] = _AUTO
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -70,21 +90,21 @@ class Epimc(Searcher):
                 f"memory={self.memory} paths cannot hold iterations={self.iterations}; "
                 f"give memory=auto, or at least as much memory as iterations"
             )
-        self._solving = 0.5  # the share of the time that solving what was sampled takes
+        self._solving = 0.5  # the share of the time for solving the sampled paths, as measured in earlier decisions
 
     def start(self, game: Game, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
         self._leaf: Any = _leaf_for(self.game, self.leaf)
-        self._held: Worlds | None = None
+        self._worlds: Worlds | None = None
 
-    def search(self, held: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
-        self._held = held
+    def search(self, worlds: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
+        self._worlds = worlds
         if self.subgame == _STEERED:
-            return self._steered(held, actions, random, begin)
-        return self._recorded(held, actions, random, begin)
+            return self._steered(worlds, actions, random, begin)
+        return self._recorded(worlds, actions, random, begin)
 
-    def _steered(self, held: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
-        """Learn how everybody goes on, and drop first moves by halves."""
+    def _steered(self, worlds: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
+        """Steer paths by bandits, and drop the worse half of the first moves again and again."""
         k, depth = len(actions), self.depth or _DEEPEST
         most = min(self.memory or _ROOM, max(self.budget or _ROOM, 1000) * depth)
         states = new_states(most, min(max_legal(self.game), 2 * k))
@@ -94,7 +114,7 @@ class Epimc(Searcher):
         def run(moves: np.ndarray, share: float) -> None:
             def sample_paths(n: int) -> None:
                 walk(
-                    self.game, self._leaf, states, held.rows, held.weights, random, n, depth, self.least,
+                    self.game, self._leaf, states, worlds.rows, worlds.weights, random, n, depth, self.least,
                     self.explore, moves, sums, counts,
                 )  # fmt: skip
 
@@ -111,15 +131,15 @@ class Epimc(Searcher):
         best = moves[np.argmax(np.where(counts[moves] > 0, values[moves], -np.inf))]
         return done, int(best), values.tolist(), counts.tolist(), notes
 
-    def _recorded(self, held: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
-        """The paper's way: paths of uniformly random play, recorded, then solved."""
+    def _recorded(self, worlds: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
+        """The paper's search: record paths of uniformly random play, then solve them."""
         depth = self.depth or _DEEPEST
         room = self.budget or self.memory or _ROOM
         paths, done = new_paths(room, depth, num_players(self.game)), 0
 
         def run(n: int) -> None:
             nonlocal done
-            sample(self.game, self._leaf, held.rows, held.weights, random, done, done + n, paths)
+            sample(self.game, self._leaf, worlds.rows, worlds.weights, random, done, done + n, paths)
             done += n
 
         sampling = (1.0 - self._solving) * (_SAMPLING if self.subgame == _CFR else 1.0)
@@ -147,16 +167,17 @@ class Epimc(Searcher):
         return done, choice, solution.values.tolist(), solution.visits.tolist(), notes
 
     def _late(self, begin: float, iterations: int, started: float) -> bool:
-        """Whether one more iteration of CFR+ might take longer than there is time."""
+        """Whether one more iteration of CFR+ might exceed the time budget."""
         now = time.perf_counter()
         return bool(self.time and iterations and now + (now - started) / iterations > begin + self.time)
 
     def fusion(self, worlds: int = 200) -> tuple[int, int]:
-        """Strategy fusion just below the depth of the last decision: at how many information states, of how many met.
+        """Strategy fusion just below the depth of the last decision, with the leaf evaluation of the search.
 
-        Counted on a few worlds, with leaves as the search has them.
+        The first number counts the information states with strategy fusion, the second those that at least two of
+        `worlds` sampled worlds reach.
         """
-        if self._held is None:
+        if self._worlds is None:
             return 0, 0
         depth = int((self.explanation.notes if self.explanation else {}).get("depth", self.depth or _DEEPEST))
-        return count_fusion(self.game, self._leaf, self._held, depth, worlds, self.random())
+        return count_fusion(self.game, self._leaf, self._worlds, depth, worlds, self.random())

@@ -1,4 +1,4 @@
-"""Plays the lowest legal action: no chance, no thought, easy to follow in a test."""
+"""The agent that plays the lowest legal action: without chance, and easy to follow in a test."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from foglight.agents import Agent
 
 
 class FirstLegal(Agent):
-    """the lowest legal action, for tests"""
+    """Plays the lowest legal action; for tests."""
 
     def act(self, actions: Sequence[int] | None = None) -> int:
         return (actions or self.legal_actions())[0]

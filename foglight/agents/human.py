@@ -1,4 +1,4 @@
-"""A person at the terminal, who is shown the seat's information and nothing else."""
+"""A person at the terminal, who sees the information of the seat and nothing else."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from foglight.names import BadInput, choose
 
 
 class Human(Agent):
-    """a person at the terminal"""
+    """Asks a person at the terminal; only for 'foglight play'."""
 
     at_terminal = True
 
@@ -20,8 +20,8 @@ class Human(Agent):
         console = Console(highlight=False, markup=False, soft_wrap=True)
         console.print(f"\n{self.information}")
         while True:
-            written = console.input(f"your move ({', '.join(names[0] for names in self.choices.values())}): ")
+            answer = console.input(f"your move ({', '.join(names[0] for names in self.choices.values())}): ")
             try:
-                return choose(written, self.choices)
+                return choose(answer, self.choices)
             except BadInput as error:
                 console.print(str(error))

@@ -15,25 +15,27 @@ from foglight.worlds.tracker import Worlds
 
 @dataclass
 class Iimc(Searcher):
-    """plays each action out with searching players, who know what they know; iterations are leaf evaluations"""
+    """Plays each action out with players that search by PIMC themselves, from what each of them knows."""
 
-    samples: Annotated[int, Between(1, 1000)] = 5
-    leaf: Annotated[int, OneOf("rollout", "minimax")] = 0
+    samples: Annotated[int, "worlds that a player inside a playout samples per decision", Between(1, 1000)] = 5
+    leaf: Annotated[
+        int, "value of a leaf: one random playout, or alpha-beta to the end", OneOf("rollout", "minimax")
+    ] = 0
 
     def start(self, game: Game, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
         self._leaf = minimax(self.game) if self.leaf else rollout(self.game)
 
-    def search(self, held: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
-        worlds, tally, root = alike(self.game, held.rows, held.weights), new_tally(len(actions)), np.array(actions)
-        allowed = 0
+    def search(self, worlds: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
+        groups, tally, root = alike(self.game, worlds.rows, worlds.weights), new_tally(len(actions)), np.array(actions)
+        limit = 0  # leaf evaluations in total
 
         def run(n: int) -> None:
-            nonlocal allowed
-            allowed += n
+            nonlocal limit
+            limit += n
             share = max(1, n // len(actions))
             play_out(
-                self.game, self._leaf, held.rows, worlds, self.seat, self.samples, root, random, allowed, share, tally
+                self.game, self._leaf, worlds.rows, groups, self.seat, self.samples, root, random, limit, share, tally
             )
 
         self.spend(begin, run)

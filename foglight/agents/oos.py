@@ -1,4 +1,4 @@
-"""Online outcome sampling [Lisy2015]: regret minimisation from the start of the game, aimed at where we are."""
+"""Online outcome sampling [Lisy2015]: walks from the start of the game, aimed at the present, minimise regret."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,18 +13,24 @@ from foglight.rules import Game, key, num_players
 from foglight.search.trees.oos import Walks, aim
 from foglight.worlds.tracker import Worlds
 
-_RATE = 20_000  # worlds a layer whose hopes may be worked out, for each second of a time budget
-_INTERPRETED_LIMIT = 300  # and where only Python can move worlds
+_RATE = 20_000  # most worlds per layer for which hopes are computed, per second of the time budget
+_INTERPRETED_LIMIT = 300  # most worlds per layer in an interpreted game
 
 
 @dataclass
 class Oos(Searcher):
-    """minimises regret on walks from the start that are aimed at the present; plays its average strategy"""
+    """Minimises regret on walks from the start of the game, aimed at the present; plays the average strategy."""
 
-    target: Annotated[int, OneOf("information_set", "public")] = 0
-    explore: Annotated[float, Between(0.01, 1)] = 0.4
-    delta: Annotated[float, Between(0, 0.99)] = 0.9
-    nodes: Annotated[int, Between(1, 10**8)] = 1_000_000  # 32 bytes each, times 1 to 2
+    target: Annotated[
+        int,
+        "where walks are aimed: at the seat's information state, or at the public state",
+        OneOf("information_set", "public"),
+    ] = 0
+    explore: Annotated[
+        float, "probability of a random action of the seat whose regrets a walk updates", Between(0.01, 1)
+    ] = 0.4
+    delta: Annotated[float, "probability that a walk is aimed at the target", Between(0, 0.99)] = 0.9
+    nodes: Annotated[int, "most actions remembered, of 32 bytes times 1 to 2", Between(1, 10**8)] = 1_000_000
 
     def start(self, game: Game, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
@@ -34,23 +40,24 @@ class Oos(Searcher):
         if num_players(game) != 2:
             raise BadInput(f"oos is for two seats, {game} has {num_players(game)}; take ismcts, or another agent")
 
-    def search(self, held: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
+    def search(self, worlds: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
         limit = min(self.cap, max(100, int(_RATE * self.time))) if self.time else self.cap
         if not isinstance(self.game, tuple):
             limit = min(limit, _INTERPRETED_LIMIT)
         target = aim(self.game, self.seat, self.observations, self.target == 1, limit)
-        root = int(key(self.game, held.rows[0], self.seat))
+        root = int(key(self.game, worlds.rows[0], self.seat))
         walks = Walks(self.game, self.seat, root, target, self.explore, self.delta, self.nodes)
         done = self.spend(begin, lambda n: walks.run(n, random))
         self._strategy = walks.average(len(actions))
-        visits, weights, values = walks.seen[: len(actions)].T
-        worth = np.divide(values, weights, out=np.full(len(actions), np.nan), where=weights > 0.0)
+        visits, weights, sums = walks.seen[: len(actions)].T
+        values = np.divide(sums, weights, out=np.full(len(actions), np.nan), where=weights > 0.0)
         notes = {
             "strategy": self._strategy.tolist(),
             "nodes": int(walks.used[1]),
             "aim": "hopes" if len(target.keys) > 1 else "observations",
         }
-        return done, weighted(random, self._strategy, len(actions)), worth.tolist(), visits.astype(int).tolist(), notes
+        choice = weighted(random, self._strategy, len(actions))
+        return done, choice, values.tolist(), visits.astype(int).tolist(), notes
 
     def probabilities(self, actions: Sequence[int] | None = None) -> np.ndarray:
         actions = list(actions or self.legal_actions())

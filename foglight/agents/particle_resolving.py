@@ -1,9 +1,9 @@
 """Continual resolving with particles [Sustr2021, Section 5.1]: the step that the paper leaves as future work.
 
-The agent holds at most `particles` histories of the present public state, with how likely each seat's own play leads to
-them. It solves a trunk of `depth` transitions below them with CFR+, a value network at its leaves, plays its average
-strategy there, and goes on from the public belief state in which the trunk ends. When none of the particles explains
-what it observes, the filters make new ones.
+The agent keeps at most `particles` histories of the present public state, with each seat's reach probability. It solves
+a trunk of `depth` transitions below them by CFR+, with a value network at the leaves, and plays the average strategy.
+After that it continues from the public belief state at the leaf that play has reached. When no particle explains the
+observations, a tracker regenerates the particles.
 """
 
 import time
@@ -24,27 +24,39 @@ from foglight.solving.particles.random_play import RandomPlay
 from foglight.worlds.regeneration import BeliefLost
 
 _NONE, _SHIPPED = "none", "auto"
-_AUTO = 0  # the depth that the network was trained for, or to the end where that is not far
-_EASY = 150_000  # nodes that are faster to solve than a network is to ask
-_MANY = 10**9
-_REMEMBERED = 1000  # trunks
+_AUTO = 0  # the depth for which the network was trained, or to the end of the game if that takes fewer than _EASY nodes
+_EASY = 150_000  # nodes: a smaller rest of the game is solved faster to the end than with a network
+_MANY = 10**9  # iterations: no limit
+_DEFAULT_ITERATIONS = 100
+_REMEMBERED = 1000  # most solved trunks in memory
 
 
 @dataclass
 class ParticleResolving(Agent):
-    """resolves a trunk at every move, on a bounded set of histories, with a value network at its leaves"""
+    """Solves a depth-limited trunk at every move, on a bounded set of histories, with a value network at the leaves."""
 
     gives_reasons = True
-    network: str = _SHIPPED
-    particles: Annotated[int, Between(1, 10**6)] = 200
-    depth: Annotated[int, Word("auto", _AUTO), Between(0, 100)] = _AUTO
-    iterations: Annotated[int, Between(0, 10**6)] = 0
-    time: Annotated[float, Between(0, 86400)] = 0.0
+    network: Annotated[
+        str,
+        "file of the value network; auto: the library's for this game, or none; none: leaves are valued by random play",
+    ] = _SHIPPED
+    particles: Annotated[int, "most histories in the belief", Between(1, 10**6)] = 200
+    depth: Annotated[
+        int,
+        "transitions per trunk; auto: the network's depth (2 without one), or to the end of the game if that takes "
+        f"fewer than {_EASY} nodes",
+        Word("auto", _AUTO),
+        Between(0, 100),
+    ] = _AUTO
+    iterations: Annotated[
+        int, f"CFR+ iterations per trunk; 0: {_DEFAULT_ITERATIONS}, unless time is given", Between(0, 10**6)
+    ] = 0
+    time: Annotated[float, "budget per decision in seconds; 0: no time budget", Between(0, 86400)] = 0.0
 
     def __post_init__(self) -> None:
         if self.iterations and self.time:
             raise BadInput("give iterations or time, not both")
-        self._known: tuple[Any, Any] = (None, None)  # the game that an evaluator was made for, and it
+        self._prepared: tuple[Any, Any] = (None, None)  # a game, and its evaluator and depth
 
     def check(self, game: Game) -> None:
         if num_players(game) != 2:
@@ -52,16 +64,16 @@ class ParticleResolving(Agent):
 
     def start(self, game: Game, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
-        if self._known[0] != self.game:
+        if self._prepared[0] != self.game:
             evaluator, depth = self._evaluator_for(self.game)
-            cut(first_particles(self.game), depth, 0 if self.depth else _EASY)  # says so if that cannot be
-            self._known = self.game, (evaluator, depth)
-            self._memory: dict[int, Lookahead] = {}  # by public state, while all of its histories are held
-        self._evaluator, self._depth = self._known[1]
+            cut(first_particles(self.game), depth, 0 if self.depth else _EASY)  # raises BadInput if it is impossible
+            self._prepared = self.game, (evaluator, depth)
+            self._memory: dict[int, Lookahead] = {}  # by public state, while the particles are all of its histories
+        self._evaluator, self._depth = self._prepared[1]
         self._root: Particles = first_particles(self.game)
         self._whole = True  # whether the particles are all histories of the public state
         self._look: Lookahead | None = None
-        self._passed: list[int] = []  # our information states since the root
+        self._path: list[int] = []  # keys of our information states since the root
         self._regenerations = 0
 
     def _evaluator_for(self, game: Game) -> tuple[Evaluator, int]:
@@ -83,7 +95,7 @@ class ParticleResolving(Agent):
 
     def observe(self, observation: int) -> None:
         super().observe(observation)
-        self._passed.append(self.key)
+        self._path.append(self.key)
 
     def act(self, actions: Sequence[int] | None = None) -> int:
         actions = list(actions or self.legal_actions())
@@ -99,11 +111,11 @@ class ParticleResolving(Agent):
         notes: dict[str, Any] = {}
         if len(actions) > 1:
             try:
-                found = self._strategy(begin)
+                strategy = self._strategy(begin)
             except BeliefLost:
                 notes["belief"] = "lost; played at random"
             else:
-                odds = found
+                odds = strategy
         look = self._look
         if look is not None:
             notes |= {
@@ -122,29 +134,29 @@ class ParticleResolving(Agent):
         return odds
 
     def _strategy(self, begin: float) -> np.ndarray:
-        """Go on to where we are, and say what to do there."""
+        """Solve trunks until one contains the present decision; its average strategy there."""
         while True:
             if self._look is None:
                 self._look = self._solved(begin)
             below = self._first_below(self._look)
             if below is None:
                 break
-            self._root, self._passed = below
+            self._root, self._path = below
             self._look = None
-        found = self._look.strategy(self.key)
-        if found is None:
+        strategy = self._look.strategy(self.key)
+        if strategy is None:
             self._regenerations += 1
             seed = int(fold(self.key, self.seed)) >> 1
             self._root = regenerated(self.game, self.seat, self.observations, self.particles, seed)
-            self._whole, self._passed = False, []
+            self._whole, self._path = False, []
             self._look = self._solved(begin)
-            found = self._look.strategy(self.key)
-        if found is None:
+            strategy = self._look.strategy(self.key)
+        if strategy is None:
             raise BeliefLost(f"seat {self.seat} has lost track of {self.game}")
-        return found
+        return strategy
 
     def _solved(self, begin: float) -> Lookahead:
-        """The trunk below the root, solved; remembered where the public state alone decides what comes out."""
+        """The solved trunk below the root. It is remembered if it depends on the public state alone."""
         name = self._root.public.key
         if self._whole and not self.time and name in self._memory:
             return self._memory[name]
@@ -155,17 +167,18 @@ class ParticleResolving(Agent):
         return look
 
     def _first_below(self, look: Lookahead) -> tuple[Particles, list[int]] | None:
-        """The particles at the leaf that we have passed, and what we have passed since; None if we are in the trunk."""
-        for i, key in enumerate(self._passed):
+        """The particles at the leaf that play has passed, and our path since; None if play is still in the trunk."""
+        for i, key in enumerate(self._path):
             below = look.below(self.seat, key)
             if below is not None:
                 random = np.random.default_rng([key >> 1, self.seed])
-                kept = thinned(below, self.particles, random, self.seat, key)
-                self._whole = self._whole and kept is below
-                return kept, self._passed[i + 1 :]
+                particles = thinned(below, self.particles, random, self.seat, key)
+                self._whole = self._whole and particles is below
+                return particles, self._path[i + 1 :]
         return None
 
     def _budget(self, begin: float) -> tuple[int, float]:
+        """The most iterations, and the time at which to stop, by `time.perf_counter`."""
         if self.time:
             return _MANY, begin + 0.95 * self.time
-        return self.iterations or 100, np.inf
+        return self.iterations or _DEFAULT_ITERATIONS, np.inf

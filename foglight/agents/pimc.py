@@ -1,4 +1,4 @@
-"""Perfect information Monte Carlo [Long2010]: EPIMC that looks one decision ahead, and sees open worlds from there."""
+"""Perfect information Monte Carlo [Long2010]: EPIMC of depth 1, with perfect information after the first decision."""
 
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -15,28 +15,30 @@ _EVERY, _ONE = range(2)
 
 @dataclass
 class Pimc(Epimc):
-    """tries each action in sampled worlds, as if all cards lay open from then on"""
+    """Tries each action in sampled worlds, and values it with perfect information from then on."""
 
-    tries: Annotated[int, OneOf("every", "one")] = _EVERY
+    tries: Annotated[int, "what is tried in a sampled world: every action, or a random one", OneOf("every", "one")] = (
+        _EVERY
+    )
     depth: int = field(init=False, default=1)
     subgame: int = field(init=False, default=RECORDED)
     least: float = field(init=False, default=0.0)
     explore: float = field(init=False, default=0.0)
 
-    def search(self, held: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
+    def search(self, worlds: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
         """Algorithm 1 of [Arjonilla2024] tries every action in each world, Algorithm 2 at depth 1 a random one."""
         if self.tries == _ONE:
-            return super().search(held, actions, random, begin)
-        self._held = held
-        sums, worlds = np.zeros(len(actions)), 0
+            return super().search(worlds, actions, random, begin)
+        self._worlds = worlds
+        sums, samples = np.zeros(len(actions)), 0
 
         def run(n: int) -> None:
-            nonlocal worlds
+            nonlocal samples
             each = max(1, n // len(actions))
-            try_every_action(self.game, self._leaf, held.rows, held.weights, random, each, sums)
-            worlds += each
+            try_every_action(self.game, self._leaf, worlds.rows, worlds.weights, random, each, sums)
+            samples += each
 
         self.spend(begin, run)
-        values = (sums / worlds).tolist()
-        notes = {"depth": 1, "states": 1, "worlds tried": worlds}
-        return worlds * len(actions), int(np.argmax(sums)), values, [worlds] * len(actions), notes
+        values = (sums / samples).tolist()
+        notes = {"depth": 1, "states": 1, "worlds tried": samples}
+        return samples * len(actions), int(np.argmax(sums)), values, [samples] * len(actions), notes

@@ -1,14 +1,15 @@
-"""Plays a saved policy: what `foglight solve GAME --save FILE` has written.
+"""The agent that plays a policy saved by `foglight solve GAME --save FILE`.
 
-Information states that are not in the table are played uniformly. The table knows information states by the keys of the
-game's worlds. Where these are not the keys of the observations, as in most games of OpenSpiel, all of the game is gone
-through once to find which belongs to which: no longer than solving it took.
+Information states that are not in the table are played uniformly. The table lists information states by the seat's key
+in a world. Where that differs from the key of the seat's observations, as in most games of OpenSpiel, the whole game is
+traversed once to map one to the other, which takes no longer than solving it did.
 """
 
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
@@ -35,9 +36,9 @@ from foglight.solving.whole.solved import Solved
 
 @dataclass
 class Policy(Agent):
-    """a saved policy: policy(file=PATH)"""
+    """Plays a policy saved by 'foglight solve GAME --save PATH'."""
 
-    file: str = ""
+    file: Annotated[str, "path of the policy; it must be given"] = ""
 
     def check(self, game: Game) -> None:
         if not self.file:
@@ -48,19 +49,19 @@ class Policy(Agent):
     def start(self, game: Game, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
         self.policy = _read(self.file)
-        self.names = _names(self.game, seat)
+        self.keys = _world_keys(self.game, seat)
 
     def act(self, actions: Sequence[int] | None = None) -> int:
         actions = actions or self.legal_actions()
         odds = self.probabilities(actions)
-        possible = np.flatnonzero(odds > 0.0)  # a rounding error must not play what is never played
+        possible = np.flatnonzero(odds > 0.0)  # a rounding error must not choose an action of probability 0
         return actions[int(possible[weighted(self.random(), odds[possible], len(possible))])]
 
     def probabilities(self, actions: Sequence[int] | None = None) -> np.ndarray:
         actions = actions or self.legal_actions()
-        wanted = np.uint64(self.key if self.names is None else self.names.get(self.key, 0))
-        row = int(np.searchsorted(self.policy.keys, wanted))
-        if row == len(self.policy.keys) or self.policy.keys[row] != wanted:
+        number = np.uint64(self.key if self.keys is None else self.keys.get(self.key, 0))  # the key in the table
+        row = int(np.searchsorted(self.policy.keys, number))
+        if row == len(self.policy.keys) or self.policy.keys[row] != number:
             return np.full(len(actions), 1.0 / len(actions))
         odds = self.policy.probabilities[self.policy.begins[row] : self.policy.begins[row + 1]]
         if len(odds) != len(actions):
@@ -86,25 +87,25 @@ def _read_once(file: str, changed: int, size: int) -> Solved:
 
 
 @functools.lru_cache(maxsize=8)
-def _names(game: Game, seat: int) -> dict[int, int] | None:
-    """The key in a world for each key of a seat's observations; None if they are the same."""
+def _world_keys(game: Game, seat: int) -> dict[int, int] | None:
+    """The seat's key in a world by the key of the seat's observations; None if they are the same."""
     root = new_worlds(game, 1)[0]
     begin(game, root)
     if int(key(game, root, seat)) == fold(0, seat):
         return None
-    found, open_worlds = {}, [(root, 0)]
+    keys, frontier = {}, [(root, 0)]  # each world with the hash of the seat's observations
     room, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
-    while open_worlds:
-        before, seen = open_worlds.pop()
+    while frontier:
+        before, seen = frontier.pop()
         mover = player(game, before)
         if mover == TERMINAL:
             continue
         if mover == seat:
-            found[fold(seen, seat)] = int(key(game, before, seat))
+            keys[fold(seen, seat)] = int(key(game, before, seat))
         n = chance(game, before, room, odds) if mover == CHANCE else legal(game, before, room)
         for action in room[:n].tolist():
             after = new_worlds(game, 1)[0]
             transition(game, before, action, after)
             observation = observe(game, before, action, after, seat)
-            open_worlds.append((after, seen if observation == NOTHING else fold(seen, observation)))
-    return found
+            frontier.append((after, seen if observation == NOTHING else fold(seen, observation)))
+    return keys

@@ -1,4 +1,4 @@
-"""Plays any legal action, each as likely as the others."""
+"""The agent that plays a uniformly random legal action."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from foglight.randomness import below
 
 
 class Random(Agent):
-    """any legal action, each as likely"""
+    """Plays a uniformly random legal action."""
 
     def act(self, actions: Sequence[int] | None = None) -> int:
         actions = actions or self.legal_actions()

@@ -1,10 +1,11 @@
-"""Reconnaissance Blind Chess, played for chances to win over weighted boards.
+"""The agent for Reconnaissance Blind Chess: it maximises the mean chance to win over weighted boards.
 
 It keeps the boards that explain its observations, weighted by how the opponent is likely to move (`plausible_boards`).
-It senses where it expects to improve its next move most, and where it learns most. It requests the move that wins most
-often over a sample of the boards (`choices`). A UCI engine, if there is one, judges a few of them.
+It senses where it expects to improve its next move most, and where it learns most. It requests the move with the best
+mean chance to win over a sample of the boards (`choices`). A UCI engine, if there is one, judges a few of the boards.
 
-Without an engine, or with one that is not limited by time, what it does follows from the seed and the observations.
+Its actions follow from the seed and the observations, unless little time is left on the clock (`_HURRY`): the engine is
+then no longer asked.
 """
 
 import time
@@ -27,24 +28,24 @@ from foglight.rules import Game
 
 _GAME = "rbc"
 _AUTO, _NONE = "auto", "none"
-_CURIOSITY = 0.015  # what a bit is worth, in chances to win
-_JUDGED_SHARE = 0.7  # how much boards that the engine judges count
-_DOUBT = 0.5  # when looking, weights count by this power: what the other is unlikely to do is seen best
-_LOOKING, _MOVING = np.array([1.0, 2.0, 4.0]), np.array([1.0, 1.0, 4.0])  # how boards count by danger to our king
-_HURRY = 60.0  # seconds left on the clock below which no engine is asked
+_CURIOSITY = 0.015  # chance to win that one bit of information is worth
+_JUDGED_SHARE = 0.7  # weight of the engine's mean beside that of captures played out
+_DOUBT = 0.5  # exponent of the weights when sensing: unlikely moves of the opponent are the ones to look for
+_LOOKING, _MOVING = np.array([1.0, 2.0, 4.0]), np.array([1.0, 1.0, 4.0])  # factors of weights, by `dangers` to our king
+_HURRY = 60.0  # seconds: with less on the clock, the engine is not asked
 
 
 @dataclass
 class Scout(Agent):
-    """plays rbc only: weighs boards, looks where it helps, requests what wins most often; a UCI engine if there is"""
+    """Plays rbc only: keeps weighted boards, and requests the move with the best mean chance to win."""
 
     gives_reasons = True
-    engine: str = _AUTO
-    nodes: Annotated[int, Between(1, 10**7)] = 10_000
-    boards: Annotated[int, Between(1, 10_000)] = 60
-    sample: Annotated[int, Between(1, 10_000)] = 300
-    judged: Annotated[int, Between(0, 10_000)] = 20
-    cap: Annotated[int, Between(1, 10**7)] = 30_000
+    engine: Annotated[str, "UCI engine: a program's path; auto: Stockfish, if it is installed; none: no engine"] = _AUTO
+    nodes: Annotated[int, "nodes that the engine searches per position", Between(1, 10**7)] = 10_000
+    boards: Annotated[int, "boards per move that the engine judges", Between(1, 10_000)] = 60
+    sample: Annotated[int, "boards per decision on which captures are played out", Between(1, 10_000)] = 300
+    judged: Annotated[int, "boards per turn on which the engine judges the opponent's moves", Between(0, 10_000)] = 20
+    cap: Annotated[int, "most boards in the belief", Between(1, 10**7)] = 30_000
 
     def __post_init__(self) -> None:
         self._engine: Engine | None = None
@@ -67,7 +68,7 @@ class Scout(Agent):
         )
 
     def close(self) -> None:
-        """End the engine's program; it starts again when it is asked."""
+        """End the engine's process; it starts again when it is next needed."""
         if self._engine is not None:
             self._engine.close()
 
@@ -97,7 +98,7 @@ class Scout(Agent):
         return [blind.FIRST_MOVE + move for move in list_requests(self.belief.boards[0]).tolist()] + [blind.PASS]
 
     def _sense(self, actions: list[int]) -> tuple[int, list[float], dict[str, Any]]:
-        """Where looking gains most for the next request, and tells most."""
+        """The sense action with the best sum of gain for the next request and worth of information."""
         belief, values = self.belief, np.full(len(actions), np.nan)
         doubtful = self._alarmed(_DOUBT, _LOOKING)
         bits = information(belief.boards, doubtful)
@@ -110,45 +111,48 @@ class Scout(Agent):
         return choice, values.tolist(), {"bits": round(float(bits[at]), 2), "gain": round(float(gained[at]), 4)}
 
     def _request(self, actions: list[int]) -> tuple[int, list[float], dict[str, Any]]:
-        """What wins most often."""
+        """The request with the best mean chance to win."""
         requests = np.array([blind.NONE if a == blind.PASS else a - blind.FIRST_MOVE for a in actions])
-        held = self._alarmed(1.0, _MOVING)
-        boards, weights = self._drawn(self.sample, held)
+        alarmed = self._alarmed(1.0, _MOVING)
+        boards, weights = self._drawn(self.sample, alarmed)
         values = weights @ chances(boards, requests)
         notes: dict[str, Any] = {"corrections": self.belief.corrections}
         if self._asks:
-            boards, weights = self._drawn(self.boards, held)
+            boards, weights = self._drawn(self.boards, alarmed)
             judged = weights @ chances(boards, requests, self._judged(boards, requests))
             share = 1.0 if len(boards) == self.belief.size else _JUDGED_SHARE
             values = (1.0 - share) * values + share * judged
         return int(np.argmax(values)), values.tolist(), notes
 
     def _alarmed(self, power: float, alarm: np.ndarray) -> np.ndarray:
-        """Weights to that power, more where our king is in danger."""
+        """The weights of the boards to this power, times a factor by the danger to our king; they sum to 1."""
         weights = self.belief.weights**power * alarm[dangers(self.belief.boards, self.seat)]
         return weights / weights.sum()
 
     @property
     def _asks(self) -> bool:
-        """Whether there is an engine, and time for it."""
+        """Whether there is an engine, and time to ask it."""
         return self._engine is not None and self.seconds_left > _HURRY
 
     def _analysed(self, boards: np.ndarray) -> list[dict[int, int]]:
-        """What the engine says of moves; nothing if nobody asks it."""
+        """For each board the engine's centipawns by move; an empty list if there is no engine to ask."""
         return self._asked(lambda engine: engine.analyse(boards), [])
 
     def _judged(self, boards: np.ndarray, requests: np.ndarray) -> np.ndarray:
-        """What the engine says of all that may come of the requests, passing and what is no legal chess included."""
-        known = np.full((len(boards), NUM_MOVES + 1), np.nan)
+        """The engine's centipawns for each outcome of the requests, float64[boards, NUM_MOVES + 1].
+
+        Outcomes include passing, which comes last, and moves that are not legal in chess.
+        """
+        centipawns = np.full((len(boards), NUM_MOVES + 1), np.nan)
         for i, lines in enumerate(self._analysed(boards)):
-            known[i, list(lines)] = list(lines.values())
-        places, children = unjudged(boards, requests, known)
+            centipawns[i, list(lines)] = list(lines.values())
+        places, children = unjudged(boards, requests, centipawns)
         sign = 1.0 if self.seat == WHITE else -1.0
-        known[places[:, 0], places[:, 1]] = sign * self._asked(lambda engine: engine.evaluate(children), np.nan)
-        return known
+        centipawns[places[:, 0], places[:, 1]] = sign * self._asked(lambda engine: engine.evaluate(children), np.nan)
+        return centipawns
 
     def _asked(self, ask: Callable[[Engine], Any], otherwise: Any) -> Any:
-        """What the engine answers. One that fails again and again is not asked any more."""
+        """The engine's answer, or `otherwise` without one. An engine that fails is not asked again."""
         if self._engine is not None and self._asks:
             try:
                 return ask(self._engine)
@@ -158,7 +162,7 @@ class Scout(Agent):
         return otherwise
 
     def _drawn(self, n: int, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """At most n boards drawn by weight, with their weights."""
+        """All boards if there are at most n, otherwise a sample of n by weight, with the weights."""
         if self.belief.size <= n:
             return self.belief.boards, weights
         places = np.empty(n, np.int64)

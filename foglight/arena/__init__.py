@@ -1,1 +1,1 @@
-"""Where agents meet: the referee, who alone knows the true world, and matches with their statistics."""
+"""Matches between agents: the referee, who alone holds the true world, and the statistics of many games."""

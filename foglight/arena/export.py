@@ -1,12 +1,12 @@
-"""Games as a table for other programs: one row for each game and seat, as CSV or Parquet.
+"""The games of a store as a table for other programs: one row per game and seat, as CSV or Parquet.
 
-| column | what |
+| column | meaning |
 |---|---|
-| game, seed, version, number | which game it was |
-| agents, seat, agent | the agents in the order of the match, the row's seat, and who sat there |
+| game, seed, version, number | the match (its game, its seed and our version), and the number of the game in it |
+| agents, seat, agent | the agents in the order of the match, the row's seat, and the agent on it |
 | return, score | the seat's payoff, and its share of the win: 1 / k for each of k winners |
-| moves, seconds, longest, overruns | how long the seat thought; empty if nobody looked at the clock |
-| actions | the whole game, chance included |
+| moves, seconds, longest, overruns | the seat's thinking time, as in `Timing`; empty if it was not measured |
+| actions | all actions of the game, outcomes of chance included |
 """
 
 import csv
@@ -22,7 +22,7 @@ from foglight.arena.store import open_store
 from foglight.files import replacing
 from foglight.names import BadInput
 
-_BATCH = 10_000  # rows held at once
+_BATCH = 10_000  # rows in memory at a time
 COLUMNS = {
     "game": "text",
     "seed": "whole",
@@ -44,7 +44,7 @@ COLUMNS = {
 def game_rows(
     game: str, agents: Sequence[str], seed: int, version: str, number: int, record: Record
 ) -> list[dict[str, Any]]:
-    """A finished game as plain data, a row for each seat."""
+    """A finished game as plain data, one row per seat."""
     rows, best = [], max(record.returns)
     for seat, payoff in enumerate(record.returns):
         timing = record.timing[seat] if record.timing else None
@@ -71,13 +71,13 @@ def game_rows(
 
 def stored_rows(store: Path) -> Iterator[dict[str, Any]]:
     """All games of a store, match after match."""
-    with closing(open_store(store)) as kept:
-        for stored in kept.games():
-            yield from game_rows(*stored)
+    with closing(open_store(store)) as source:
+        for game in source.games():
+            yield from game_rows(*game)
 
 
 def export(store: Path, file: Path) -> int:
-    """Write all games of a store into a file whose name ends in .parquet or .csv; the number of rows."""
+    """Write all games of a store into a file whose name ends in .parquet or .csv, and return the number of rows."""
     writers = {".csv": _write_csv, ".parquet": _write_parquet}
     if file.suffix not in writers:
         raise BadInput(f"cannot export to {file}; its name must end in .parquet or .csv")
@@ -98,15 +98,15 @@ def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 
 def _write_csv(rows: Iterator[dict[str, Any]], file: Path) -> int:
-    """Lists are written as JSON."""
-    written = 0
+    """Write rows as CSV, with lists as JSON; the number of rows."""
+    count = 0
     with file.open("w", encoding="utf-8", newline="") as out:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(COLUMNS)
         for row in rows:
             writer.writerow([json.dumps(value) if isinstance(value, list) else value for value in row.values()])
-            written += 1
-    return written
+            count += 1
+    return count
 
 
 def _write_parquet(rows: Iterator[dict[str, Any]], file: Path) -> int:
@@ -123,9 +123,9 @@ def _write_parquet(rows: Iterator[dict[str, Any]], file: Path) -> int:
         "wholes": pyarrow.list_(pyarrow.int64()),
     }
     schema = pyarrow.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()])
-    written = 0
+    count = 0
     with ParquetWriter(file, schema) as writer:
         for batch in _batches(rows):
             writer.write_table(pyarrow.Table.from_pylist(batch, schema))
-            written += len(batch)
-    return written
+            count += len(batch)
+    return count

@@ -1,4 +1,4 @@
-"""How sure a number is: intervals for win rates, standard errors for means."""
+"""The uncertainty of results: intervals for win rates, standard errors for means."""
 
 import math
 from collections.abc import Sequence
@@ -8,8 +8,8 @@ from statistics import NormalDist
 def wilson(successes: float, trials: float, confidence: float = 0.95) -> tuple[float, float]:
     """The Wilson score interval [Wilson1927] of a rate.
 
-    Draws may count as half a success: the variance of such a score is at most the binomial one, so the interval is, if
-    anything, too wide.
+    A draw may count as half a success: the variance of such a score is at most the binomial one, so the interval is too
+    wide rather than too narrow.
     """
     if trials == 0:
         return 0.0, 1.0
@@ -22,7 +22,7 @@ def wilson(successes: float, trials: float, confidence: float = 0.95) -> tuple[f
 
 
 def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
-    """The mean and its standard error; the error of fewer than two values is not a number."""
+    """The mean and its standard error; nan for the error of fewer than two values, and for the mean of none."""
     n = len(values)
     if n == 0:
         return math.nan, math.nan

@@ -1,7 +1,7 @@
-"""Matches: the same agents over many games, seats swapped, reproducible from one seed, resumable after any end.
+"""Matches: the same agents over many games with rotating seats, reproducible from one seed, resumable at any point.
 
-Game number i is the same game whoever plays it, whenever: its randomness comes from (seed, i), and agent k sits on seat
-(k + i) mod players. So any number of workers, in any order, over any number of runs, fill the same table.
+Game number i does not depend on who plays it or when: its randomness comes from (seed, i), and agent k sits on seat
+(k + i) mod players. So any number of workers, in any order, over any number of runs, produces the same records.
 """
 
 import concurrent.futures as futures
@@ -29,12 +29,12 @@ from foglight.rules import Game, num_players
 from foglight.state import new_state
 from foglight.version import __version__
 
-Progress = Callable[[int, int], None]  # games done, games wanted
+Progress = Callable[[int, int], None]  # called with the games finished and the games in total
 
 
 @dataclass(frozen=True)
 class MatchResult:
-    """What the games of a match amount to; agents are counted in the order in which they were given.
+    """The games of a match and their statistics. Agents are numbered in the order in which they were given.
 
     >>> result = fl.play_match("kuhn_poker", ["random", "first_legal"], games=100, seed=0)
     >>> result.games, len(result.mean_returns), sum(result.mean_returns)
@@ -67,7 +67,7 @@ class MatchResult:
         return [mean_and_error(self.returns(agent))[1] for agent in range(len(self.agents))]
 
     def score(self, agent: int) -> float:
-        """Games won; a game shared by k winners counts 1/k for each of them, so a draw counts half."""
+        """The number of games won; a game with k winners counts 1/k for each, so a draw of two counts half."""
         score = 0.0
         for payoff, record in zip(self.returns(agent), self.records, strict=True):
             best = max(record.returns)
@@ -82,7 +82,7 @@ class MatchResult:
         return wilson(self.score(agent), self.games, confidence)
 
     def timing(self, agent: int) -> Timing | None:
-        """Moves, seconds, the longest move and overruns of a time budget, over all games; None if none was timed."""
+        """The agent's thinking time over all games; None if no game was timed."""
         players, total = len(self.agents), Timing()
         for number, record in enumerate(self.records):
             if record.timing:
@@ -90,7 +90,7 @@ class MatchResult:
         return total if total.moves else None
 
     def summary(self) -> dict[str, Any]:
-        """All of it as plain data. Times are told of agents that take a time budget; the rest follows from the seed."""
+        """All of it as plain data. Only agents with the option `time` get times; the rest follows from the seed."""
         return {
             "game": self.game,
             "games": self.games,
@@ -110,7 +110,7 @@ class MatchResult:
 
 
 def takes_time(agent: str) -> bool:
-    """Whether an agent is one that can be given a time budget."""
+    """Whether an agent has the option `time`."""
     return "time" in agent_class(parse_spec(agent).name).options()
 
 
@@ -123,11 +123,11 @@ def play_match(
     store: str | Path | None = None,
     progress: Progress | None = None,
 ) -> MatchResult:
-    """Play a match: so many games, in which the agents change seats after each.
+    """Play a match of `games` games; the agents change seats after each.
 
-    Everything random follows from `seed`, whatever the number of `workers`, which are processes. `store` is an SQLite
-    file: games already there are not played again, and each new one is kept as it ends. `progress` is called with the
-    games done and the games wanted.
+    All random numbers follow from `seed`, whatever the number of `workers`, which are processes. `store` is an SQLite
+    file: games in it are not played again, and each new game is added when it ends. `progress` is called with the
+    number of games finished and the number of all games.
 
         >>> result = fl.play_match("kuhn_poker", ["first_legal", "first_legal"], games=10, seed=0)
         >>> [record.actions[2:] for record in result.records[:2]]  # nobody ever bets
@@ -147,11 +147,11 @@ class Plan:
 
 
 def plan_match(game: str | Game, agents: Sequence[str], games: int, seed: int) -> Plan:
-    """Everything checked before anything is opened or played."""
+    """The plan of a match. All input is checked here, before a store is opened or a game is played."""
     loaded = load_game(game)
     if isinstance(agents, str) or len(agents) != num_players(loaded):
-        given = 1 if isinstance(agents, str) else len(agents)
-        raise BadInput(f"{loaded} is for {num_players(loaded)} agents, not {given}; name one for each")
+        count = 1 if isinstance(agents, str) else len(agents)
+        raise BadInput(f"{loaded} is for {num_players(loaded)} agents, not {count}; name one for each")
     check_whole("games", games, 1)
     check_whole("seed", seed, 0)
     names = check_agents(agents, [loaded])
@@ -160,7 +160,7 @@ def plan_match(game: str | Game, agents: Sequence[str], games: int, seed: int) -
 
 
 def check_agents(agents: Sequence[str], games: Sequence[str | Game]) -> tuple[str, ...]:
-    """The agents as they are known in a store, if all can be loaded, play these games and need nobody's help."""
+    """The names of the agents in a store. An agent that cannot play these games by itself is refused."""
     specs = [parse_spec(agent) for agent in agents]
     for spec in specs:
         with load_agent(spec) as loaded:
@@ -172,7 +172,7 @@ def check_agents(agents: Sequence[str], games: Sequence[str | Game]) -> tuple[st
 
 
 def check_whole(name: str, value: Any, low: int) -> None:
-    """Refuse what is not a whole number of at least `low`."""
+    """Raise BadInput unless the value is a whole number of at least `low`."""
     if type(value) is not int or not low <= value < 2**63:
         raise BadInput(f"{name} must be a whole number of at least {low}, not {value!r}")
 
@@ -186,43 +186,45 @@ def play_plans(
         if store is None and workers > 1:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="foglight-"))
             store = Path(folder) / "match.sqlite"
-        kept = stack.enter_context(contextlib.closing(Store(":memory:" if store is None else store)))
-        matches = [kept.match(str(plan.game), plan.agents, plan.seed, __version__) for plan in plans]
+        database = stack.enter_context(contextlib.closing(Store(":memory:" if store is None else store)))
+        matches = [database.match(str(plan.game), plan.agents, plan.seed, __version__) for plan in plans]
         jobs = list(zip(plans, matches, strict=True))
         for plan, match in jobs:
-            kept.records(match, plan.games)  # what is damaged is refused before anything is played
+            database.records(match, plan.games)  # raises BadInput for a damaged store before anything is played
         report = _Reporter(progress, sum(plan.games for plan in plans))
-        report(report.total - sum(len(numbers) for _, _, numbers in _missing(jobs, kept)))
+        report(report.total - sum(len(numbers) for _, _, numbers in _missing(jobs, database)))
         if workers == 1:
-            for plan, match, numbers in _missing(jobs, kept):
+            for plan, match, numbers in _missing(jobs, database):
                 with opened(plan.agents) as agents:
                     _warm_up(plan, agents)
                     for number in numbers:
-                        kept.add(match, number, _play(plan, number, agents))
+                        database.add(match, number, _play(plan, number, agents))
                         report(report.done + 1)
         else:
-            _play_in_parallel(jobs, kept, workers, report)
-        return [_result(plan, kept, match) for plan, match in jobs]
+            _play_in_parallel(jobs, database, workers, report)
+        return [_result(plan, database, match) for plan, match in jobs]
 
 
-def _result(plan: Plan, kept: Store, match: int) -> MatchResult:
-    records = kept.records(match, plan.games)
-    if len(records) != plan.games:  # seats follow from a game's place among them
-        raise BadInput(f"{kept.path} is damaged: of {plan.games} games it gives {len(records)}; choose another file")
+def _result(plan: Plan, database: Store, match: int) -> MatchResult:
+    records = database.records(match, plan.games)
+    if len(records) != plan.games:  # the seats of a game follow from its index among the records
+        raise BadInput(
+            f"{database.path} is damaged: of {plan.games} games it gives {len(records)}; choose another file"
+        )
     return MatchResult(str(plan.game), plan.agents, plan.seed, tuple(records))
 
 
-_Jobs = Sequence[tuple[Plan, int]]  # a plan and its match in the store
+_Jobs = Sequence[tuple[Plan, int]]  # a plan, and the number of its match in the store
 
 
-def _missing(jobs: _Jobs, kept: Store) -> list[tuple[Plan, int, list[int]]]:
-    """The matches that are not complete, with the numbers of the games they lack."""
-    lacks = [(plan, match, sorted(set(range(plan.games)) - kept.numbers(match, plan.games))) for plan, match in jobs]
-    return [lack for lack in lacks if lack[2]]
+def _missing(jobs: _Jobs, database: Store) -> list[tuple[Plan, int, list[int]]]:
+    """The matches that are not complete, with the numbers of their missing games."""
+    gaps = [(plan, match, sorted(set(range(plan.games)) - database.numbers(match, plan.games))) for plan, match in jobs]
+    return [gap for gap in gaps if gap[2]]
 
 
 class _Reporter:
-    """Calls the progress function, but not for every one of thousands of games a second."""
+    """Calls the progress function at most 20 times per second, and at the end."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:
         self.progress, self.total, self.done, self.last = progress, total, 0, 0.0
@@ -239,17 +241,16 @@ def _play(plan: Plan, number: int, agents: Sequence[Agent]) -> Record:
     return play_game(plan.game, seated, plan.seed, number)[0]
 
 
-_warm: set[tuple[int, str, str]] = (
-    set()
-)  # process, game and agent: forking copies this set, but a worker has its own id
+# (process id, game, agent) of agents that are warmed up; a forked worker gets a copy, but has its own process id
+_warm: set[tuple[int, str, str]] = set()
 
 
 def _warm_up(plan: Plan, agents: Sequence[Agent]) -> None:
-    """Before a match by the clock, let this process compile and load what its agents need."""
-    known = {(os.getpid(), str(plan.game), agent) for agent in plan.agents}
-    if any(agent.time for agent in agents) and not known <= _warm:
+    """Before a match with time budgets, compile and load the kernels of its agents in this process."""
+    crew = {(os.getpid(), str(plan.game), agent) for agent in plan.agents}
+    if any(agent.time for agent in agents) and not crew <= _warm:
         warm_up(plan.game, agents)
-        _warm.update(known)
+        _warm.update(crew)
 
 
 # Several processes ----------------------------------------------------------------------------------------------
@@ -257,12 +258,12 @@ def _warm_up(plan: Plan, agents: Sequence[Agent]) -> None:
 _GIVE_UP_AFTER = 3  # pools in a row that died without finishing a game
 
 
-def _play_in_parallel(jobs: _Jobs, kept: Store, workers: int, report: _Reporter) -> None:
-    """Workers write into the store by themselves; here we wait, count, and replace a pool that lost a worker."""
-    # forked workers start at once, with the kernels already loaded and the caller's own games and agents at hand
+def _play_in_parallel(jobs: _Jobs, database: Store, workers: int, report: _Reporter) -> None:
+    """Let workers play, and write into the store. The parent counts games, and replaces a pool that lost a worker."""
+    # forked workers start at once: they inherit the loaded kernels and the caller's own game classes
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     fruitless = 0
-    while missing := _missing(jobs, kept):
+    while missing := _missing(jobs, database):
         left = sum(len(numbers) for _, _, numbers in missing)
         size = max(1, min(50, left // (8 * workers)))
         with futures.ProcessPoolExecutor(
@@ -270,7 +271,7 @@ def _play_in_parallel(jobs: _Jobs, kept: Store, workers: int, report: _Reporter)
         ) as pool:
             try:
                 waiting = {
-                    pool.submit(_work, plan, kept.path, match, numbers[i : i + size])
+                    pool.submit(_work, plan, database.path, match, numbers[i : i + size])
                     for plan, match, numbers in missing
                     for i in range(0, len(numbers), size)
                 }
@@ -278,9 +279,9 @@ def _play_in_parallel(jobs: _Jobs, kept: Store, workers: int, report: _Reporter)
                     done, waiting = futures.wait(waiting, timeout=0.1, return_when=futures.FIRST_COMPLETED)
                     for task in done:
                         task.result()
-                    report(sum(len(kept.numbers(match, plan.games)) for plan, match in jobs))
+                    report(sum(len(database.numbers(match, plan.games)) for plan, match in jobs))
             except BrokenProcessPool:
-                remaining = sum(len(numbers) for _, _, numbers in _missing(jobs, kept))
+                remaining = sum(len(numbers) for _, _, numbers in _missing(jobs, database))
                 fruitless = 0 if remaining < left else fruitless + 1
                 if fruitless == _GIVE_UP_AFTER:
                     raise RuntimeError(f"worker processes keep dying; {remaining} games are left to play") from None
@@ -294,23 +295,23 @@ def _work(plan: Plan, path: str, match: int, numbers: Sequence[int]) -> None:
     agents = _crew.serving(plan.agents)
     try:
         _warm_up(plan, agents)
-        with contextlib.closing(Store(path)) as kept:
+        with contextlib.closing(Store(path)) as database:
             for number in numbers:
-                kept.add(match, number, _play(plan, number, agents))
+                database.add(match, number, _play(plan, number, agents))
     except BaseException:
-        _crew.close()  # the parent may end this worker before it can do so
+        _crew.close()  # the parent may terminate this worker before its finalizer runs
         raise
 
 
 class _Crew:
-    """A worker's agents: those of the match that it plays at the moment, which serve in all of its games."""
+    """The agents of a worker: one set for all games of the match that it is playing."""
 
     def __init__(self) -> None:
         self.names: tuple[str, ...] = ()
         self.agents: list[Agent] = []
 
     def serving(self, names: tuple[str, ...]) -> list[Agent]:
-        """The agents of these names; those of another match are closed."""
+        """The agents of these names. The agents of another match are closed first."""
         if self.names != names:
             self.close()
             self.agents = [load_agent(name) for name in names]
@@ -327,9 +328,9 @@ _crew = _Crew()
 
 
 def _stay_with(parent: int) -> None:
-    """A worker ends when its parent does, also by kill -9, and leaves Ctrl-C to the parent.
+    """Make this worker end when its parent does, even by kill -9, and leave Ctrl-C to the parent.
 
-    It closes its agents when it ends by itself. The engines of a worker that is killed end because their pipes do.
+    A worker that ends by itself closes its agents. The engines of a worker that is killed end when their pipes close.
     """
     multiprocessing.util.Finalize(None, _crew.close, exitpriority=0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,17 +1,18 @@
-"""Ratings of agents from who beat whom, by the model of Bradley and Terry, with intervals.
+"""Ratings of agents with intervals, by the Bradley-Terry model.
 
 Agent i beats agent j with probability s(r_i - r_j), s(x) = 1 / (1 + exp(-x)); a draw counts as half a win for both. We
 maximise
 
     l(r) = sum_ij w_ij log s(r_i - r_j)  +  p/2 sum_i [log s(r_i) + log s(-r_i)]
 
-where w_ij is the score of i against j. The second sum is the prior: every agent has drawn p games (one, unless said
-otherwise) against an imaginary average opponent. It keeps an agent that never lost at a finite rating and ties together
-agents that never met; a hundred real games drown it. l is concave, so Newton's method with the exact gradient and
-Hessian finds the maximum; the inverse of the negated Hessian there is the covariance of the ratings.
+where w_ij is the score of i against j. The second sum is the prior: every agent has drawn p games (by default one)
+against an imaginary average opponent. The prior keeps the rating of an agent that never lost finite, and connects
+agents that never met; beside a hundred real games it hardly counts. l is concave, so Newton's method with the exact
+gradient and Hessian finds the maximum. The inverse of the negated Hessian there is the covariance of the ratings.
 
-Ratings are differences, so one point is set: their mean is 0, or a chosen agent's rating is. Its interval is then of no
-width, and those of the others are of their distances from it. Elo units: 400 points are odds of 10 to 1.
+Only differences of ratings mean anything, so one point is fixed: either the mean rating is 0, or the rating of an
+anchor agent is. The anchor's interval then has width 0, and the other intervals are those of the distance to the
+anchor. Ratings are in Elo units: 400 points are odds of 10 to 1.
 """
 
 import math
@@ -24,8 +25,8 @@ import numpy as np
 
 from foglight.names import BadInput, unknown
 
-ELO = 400 / math.log(10)
-_STEPS = 200  # of Newton's method; ten are usual
+ELO = 400 / math.log(10)  # Elo points per unit of strength
+_STEPS = 200  # most steps of Newton's method; about ten are usual
 
 
 @dataclass(frozen=True)
@@ -39,25 +40,25 @@ class Rating:
 
     agent: str
     rating: float
-    error: float  # standard
-    low: float
+    error: float  # the standard error of the rating
+    low: float  # the ends of the interval
     high: float
-    score: float  # games won, draws half
+    score: float  # games won; draws count half
     games: float
 
 
 def rate(
     agents: Sequence[str],
-    scores: Any,  # [agents, agents]: what the row's agent scored against the column's
+    scores: Any,  # [agents, agents]: the score of the row's agent against the column's
     *,
     anchor: str | None = None,
     prior: float = 1.0,
     confidence: float = 0.95,
 ) -> list[Rating]:
-    """Ratings in the order of the agents.
+    """The ratings, in the order of the agents.
 
-    `anchor` names the agent whose rating is 0; otherwise their mean is. `prior` is the number of games that each agent
-    is taken to have drawn against an average one. `confidence` is that of the intervals.
+    `anchor` names the agent whose rating is 0; by default the mean rating is 0. `prior` is the number of games that
+    each agent is supposed to have drawn against an average opponent. `confidence` is that of the intervals.
 
         >>> first, second = fl.rate(["a", "b"], [[0, 30], [10, 0]], anchor="b", prior=0)
         >>> round(first.rating), second.rating  # 3 to 1 are 191 points
@@ -74,7 +75,7 @@ def rate(
     strengths, covariance = bradley_terry(w, prior)
     n = len(agents)
     centre = np.full(n, 1 / n) if anchor is None else (np.arange(n) == agents.index(anchor)).astype(float)
-    shift = np.eye(n) - centre  # every row less the point that is set to 0
+    shift = np.eye(n) - centre  # subtracts the rating that is set to 0
     ratings = ELO * (shift @ strengths)
     errors = ELO * np.sqrt(np.maximum(np.diag(shift @ covariance @ shift.T), 0.0))
     z = NormalDist().inv_cdf((1 + confidence) / 2)
@@ -85,9 +86,9 @@ def rate(
 
 
 def bradley_terry(w: np.ndarray, prior: float) -> tuple[np.ndarray, np.ndarray]:
-    """Strengths r, natural logarithms, and their covariance.
+    """The strengths r, in natural logarithms, and their covariance.
 
-    Without a prior only differences mean anything: the strengths then have mean 0.
+    Without a prior only differences are determined; the strengths then have mean 0.
     """
     from scipy.sparse.csgraph import connected_components
 
@@ -102,7 +103,7 @@ def bradley_terry(w: np.ndarray, prior: float) -> tuple[np.ndarray, np.ndarray]:
         if gain < 1e-20 * max(1.0, w.sum()):
             break
         size = 1.0
-        while size > 1e-12:  # half as far, until it goes up
+        while size > 1e-12:  # halve the step until l rises
             there, *others = _likelihood(r + size * step, w, prior)
             if there >= value + 1e-4 * size * gain or gain < 1e-12 * abs(value):
                 break
@@ -123,5 +124,5 @@ def _likelihood(r: np.ndarray, w: np.ndarray, prior: float) -> tuple[float, np.n
     between = (w + w.T) * wins * (1 - wins)
     curvature = np.diag(between.sum(1) + prior * alone * (1 - alone)) - between
     if prior == 0:
-        curvature += 1 / len(r)  # l does not change along (1, ..., 1): fixed there, differences are as they were
+        curvature += 1 / len(r)  # l is constant along (1, ..., 1); this fixes the mean and no difference
     return value, gradient, curvature

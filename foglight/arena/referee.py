@@ -1,4 +1,4 @@
-"""The referee: the only holder of the true world. Agents are told what their seat observes, and asked to act."""
+"""The referee: the only holder of the true world. It passes observations to agents and asks them for actions."""
 
 import time
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from foglight.state import State
 
 
 class IllegalAction(RuntimeError):
-    """An agent broke the rules; the message says who, when and how.
+    """An agent has played an illegal action; the message says which agent, when, and what is legal.
 
     >>> class Cheat(fl.Agent):
     ...     def act(self, actions=None):
@@ -25,9 +25,9 @@ class IllegalAction(RuntimeError):
 
 @dataclass
 class Timing:
-    """How long one seat thought: seconds inside `act`. What it does while it is told observations is not counted.
+    """The thinking time of one seat: the seconds spent inside `act`. Time spent inside `observe` is not counted.
 
-    An overrun is a move that took more than 1.2 times the budget plus 5 ms.
+    An overrun is a move that took longer than 1.2 times the budget plus 5 ms.
 
         >>> timing = fl.Timing()
         >>> timing.add(seconds=0.25, budget=0.1)
@@ -36,48 +36,48 @@ class Timing:
     """
 
     moves: int = 0
-    seconds: float = 0.0
-    longest: float = 0.0
+    seconds: float = 0.0  # over all moves
+    longest: float = 0.0  # seconds of the longest move
     overruns: int = 0
 
     def add(self, seconds: float, budget: float) -> None:
-        """One more move; a budget of 0 cannot be overrun."""
+        """Count one more move. A budget of 0 is none, and cannot be overrun."""
         self.moves += 1
         self.seconds += seconds
         self.longest = max(self.longest, seconds)
         self.overruns += budget > 0 and seconds > 1.2 * budget + 0.005
 
     def join(self, other: "Timing") -> None:
-        """The moves of both."""
+        """Add the moves of another Timing to this one."""
         self.moves += other.moves
         self.seconds += other.seconds
         self.longest = max(self.longest, other.longest)
         self.overruns += other.overruns
 
     def summary(self) -> dict[str, Any]:
-        """Plain data, in milliseconds."""
+        """The counts, and the mean and longest move in milliseconds, as plain data."""
         mean = 1000 * self.seconds / self.moves if self.moves else 0.0
         return {"moves": self.moves, "mean_ms": mean, "longest_ms": 1000 * self.longest, "overruns": self.overruns}
 
 
 @dataclass(frozen=True)
 class Record:
-    """One finished game. Two records are equal if the same was played, however fast.
+    """One finished game. Records of the same actions and returns are equal, whatever their timing.
 
     >>> record = fl.play_match("kuhn_poker", ["first_legal", "first_legal"], games=1, seed=0).records[0]
     >>> record == fl.Record(record.returns, record.actions), record.actions[2:]
     (True, (0, 0))
     """
 
-    returns: tuple[float, ...]  # per seat
+    returns: tuple[float, ...]  # payoffs by seat
     actions: tuple[int, ...]  # outcomes of chance included
-    timing: tuple[Timing, ...] = field(default=(), compare=False)  # per seat; empty where nobody looked at the clock
+    timing: tuple[Timing, ...] = field(default=(), compare=False)  # by seat; empty if it was not measured
 
 
 def play_game(game: Game, agents: Sequence[Agent], seed: int, number: int = 0) -> tuple[Record, State]:
-    """Play one game with an agent on each seat; everything random in it follows from the seed and the game's number.
+    """Play one game with an agent on each seat. All random numbers follow from the seed and the game's number.
 
-    The agents are left open: they may play another game, and whoever made them closes them.
+    The agents are not closed: they may play another game, and the caller closes them.
 
         >>> agents = [fl.load_agent("first_legal"), fl.load_agent("first_legal")]
         >>> record, state = fl.play_game("kuhn_poker", agents, seed=0)
@@ -99,9 +99,9 @@ def play_game(game: Game, agents: Sequence[Agent], seed: int, number: int = 0) -
 
 
 def warm_up(game: Game, agents: Sequence[Agent]) -> None:
-    """Let each agent decide once in a game that counts for nothing, so that its kernels are compiled and loaded.
+    """Let each agent decide once in a game that is not recorded, so that its kernels are compiled and loaded.
 
-    All other moves are random. A seat that has no choice in this game is not asked.
+    All moves of this game are random. A seat that never has a choice in it is not asked.
     """
     state = State(game)
     random = generator(0, 0, 0)
@@ -134,9 +134,9 @@ def _ask(agent: Agent, state: State, timing: Timing) -> int:
     actions = state.actions()
     if agent.at_terminal:
         agent.read(state.information(state.player), state.choices())
-    offered = list(actions)
+    options = list(actions)  # a copy, which the agent may change
     begin = time.perf_counter()
-    action = agent.act(offered)
+    action = agent.act(options)
     timing.add(time.perf_counter() - begin, agent.time)
     if action not in actions:
         raise IllegalAction(

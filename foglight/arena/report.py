@@ -11,7 +11,7 @@ from foglight.pictures import heat_map, panels, save
 
 
 def draw_tournament(tournament: Tournament, file: Path, game: str | None = None) -> None:
-    """The crosstable and the ratings side by side, best agent on top, on one game or on all.
+    """Draw the crosstable and the ratings side by side, best agent on top, for one game or for all.
 
     >>> import pathlib, tempfile
     >>> tournament = fl.play_tournament(["kuhn_poker"], ["random", "first_legal"], games_each=4)
@@ -32,7 +32,7 @@ def draw_tournament(tournament: Tournament, file: Path, game: str | None = None)
 
 
 def draw_crosstable(axes: Any, order: Sequence[str], crosstable: Sequence[Mapping[str, Any]]) -> None:
-    """A heat map: how often the row's agent beat the column's."""
+    """Draw a heat map of the win rates of the row's agent against the column's."""
     n = len(order)
     rates, texts = [[float("nan")] * n for _ in range(n)], {}
     for row in crosstable:
@@ -48,7 +48,7 @@ def draw_crosstable(axes: Any, order: Sequence[str], crosstable: Sequence[Mappin
 
 
 def draw_ratings(axes: Any, ratings: Sequence[Rating], names: bool = True) -> None:
-    """A point and an error bar for each agent, in the order given."""
+    """Draw a point and an error bar for each agent, in the given order."""
     for i, rating in enumerate(ratings):
         errors = [[rating.rating - rating.low], [rating.high - rating.rating]]
         axes.errorbar(rating.rating, i, xerr=errors, fmt="o", color="C0", capsize=3)
@@ -65,9 +65,9 @@ Point = tuple[float, float, float]  # budget, score, games
 def draw_win_rates(
     file: Path, series: Mapping[str, Sequence[Point]], *, title: str = "", xlabel: str = "budget"
 ) -> None:
-    """Win rate against budget: one line for each name, with Wilson intervals as error bars.
+    """Draw win rates over budgets: one line per name, with Wilson intervals as error bars.
 
-    `series` has, for each name, points of budget, score (games won, draws half) and games.
+    `series` has a list of points for each name: budget, score (games won; draws count half) and number of games.
 
         >>> import pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -82,9 +82,9 @@ def draw_win_rates(
 
 
 def win_rate_axes(axes: Any, series: Mapping[str, Sequence[Point]], *, title: str = "", xlabel: str = "budget") -> None:
-    """The same into axes of the caller's own, for pictures of several parts."""
+    """Draw the same into the caller's axes, for pictures of several panels."""
     for place, (name, points) in enumerate(series.items()):
-        nudge = 1 + 0.08 * (place - (len(series) - 1) / 2)  # error bars at the same budget stay apart
+        nudge = 1 + 0.08 * (place - (len(series) - 1) / 2)  # so that error bars at the same budget do not overlap
         points = sorted(points)
         rates = [score / games for _, score, games in points]
         ends = [wilson(score, games) for _, score, games in points]
@@ -103,7 +103,7 @@ def win_rate_axes(axes: Any, series: Mapping[str, Sequence[Point]], *, title: st
 
 
 def win_rate_bars(axes: Any, points: Mapping[str, tuple[float, float]], *, title: str = "", xlabel: str = "") -> None:
-    """Win rates at one budget: a line for each name, from its score and games, with a Wilson interval."""
+    """Draw win rates at one budget: a row per name, from its score and games, with a Wilson interval."""
     for place, (score, games) in enumerate(points.values()):
         rate, (low, high) = score / games, wilson(score, games)
         errors = [[max(0.0, rate - low)], [max(0.0, high - rate)]]

@@ -1,12 +1,12 @@
-"""Finished games on disk: one SQLite file, one row a game, written as it ends.
+"""Finished games on disk: one SQLite file, one row per game, written as the game ends.
 
-A match is known by its game, its agents, its seed and our version; a game by its match and its number. Writing is
-`INSERT OR IGNORE` under that key, so that nothing is stored twice and nothing stored is lost, whoever is killed when.
-How long seats thought has a table of its own: the other two are the same whenever a match is played again. A file from
-before that table gets it when it is opened, and its old games stay without times.
+A match is identified by its game, its agents, its seed and our version, and a game by its match and its number. Games
+are written by `INSERT OR IGNORE` under that key, so no game is stored twice, and no stored game is lost when a process
+is killed. Thinking times have a table of their own: the other two tables are the same whenever a match is repeated. An
+older file without that table gets it when it is opened; its old games have no times.
 
-A file may be damaged, or written by others. Every game is checked as it is read, in one place (`_checked`), for all
-that those who ask rely on; whether it was played by the rules shows only when it is replayed (`stored_position`).
+A file may be damaged, or written by another program. `_checked` checks every game as it is read, for everything that
+callers rely on. Whether its actions are legal shows only when it is replayed (`stored_position`).
 """
 
 import json
@@ -22,7 +22,7 @@ from foglight.arena.referee import Record, Timing
 from foglight.names import BadInput
 from foglight.state import State, replay
 
-_APPLICATION = 0x666F676C  # "fogl", SQLite's way to say whose file it is
+_APPLICATION = 0x666F676C  # "fogl", the SQLite application id of our files
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS matches (
     match INTEGER PRIMARY KEY, game TEXT NOT NULL, agents TEXT NOT NULL, seed INTEGER NOT NULL, version TEXT NOT NULL,
@@ -41,7 +41,7 @@ _REMEDY = "choose another file, or remove what is damaged with sqlite3"
 
 
 class Store:
-    """A file of matches; every process opens its own."""
+    """A connection to a file of matches; every process opens its own."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
@@ -51,28 +51,28 @@ class Store:
             tables = self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             if tables and owner != _APPLICATION:
                 raise BadInput(f"{self.path} is another program's database; choose another file for the store")
-            self.connection.execute("PRAGMA synchronous = NORMAL")  # safe against kills, with the log of WAL mode
+            self.connection.execute(
+                "PRAGMA synchronous = NORMAL"
+            )  # with WAL mode, this is safe when a process is killed
             if owner != _APPLICATION:
                 self.connection.execute("PRAGMA journal_mode = WAL")
                 self.connection.execute(f"PRAGMA application_id = {_APPLICATION}")
             self.connection.executescript(_SCHEMA)
 
     def match(self, game: str, agents: Sequence[str], seed: int, version: str) -> int:
-        """The number of a match in this file, new or known."""
-        known = (game, json.dumps(list(agents)), seed, version)
+        """The number of a match in this file; a new match is added."""
+        key = (game, json.dumps(list(agents)), seed, version)
         with self._advice():
-            self.connection.execute(
-                "INSERT OR IGNORE INTO matches (game, agents, seed, version) VALUES (?,?,?,?)", known
-            )
+            self.connection.execute("INSERT OR IGNORE INTO matches (game, agents, seed, version) VALUES (?,?,?,?)", key)
             row = self.connection.execute(
-                "SELECT match FROM matches WHERE game = ? AND agents = ? AND seed = ? AND version = ?", known
+                "SELECT match FROM matches WHERE game = ? AND agents = ? AND seed = ? AND version = ?", key
             ).fetchone()
         if row is None or not _whole(row[0]):
             raise BadInput(f"{self.path} is damaged: it does not keep the match of {game}; {_REMEDY}")
         return int(row[0])
 
     def add(self, match: int, number: int, record: Record) -> None:
-        """Keep a finished game and its times, both or neither."""
+        """Add a finished game and its times in one transaction."""
         row = (match, number, json.dumps(record.returns), json.dumps(record.actions))
         times = [
             (match, number, seat, t.moves, t.seconds, t.longest, t.overruns) for seat, t in enumerate(record.timing)
@@ -82,7 +82,7 @@ class Store:
             try:
                 new = self.connection.execute("INSERT OR IGNORE INTO games VALUES (?,?,?,?)", row).rowcount
                 if new:
-                    # a game that somebody removed may have left its times behind
+                    # a game that was removed by hand may have left its times behind
                     self.connection.execute("DELETE FROM times WHERE match = ? AND number = ?", (match, number))
                     self.connection.executemany("INSERT INTO times VALUES (?,?,?,?,?,?,?)", times)
                 elif number not in self.numbers(match, number + 1):  # else we would play it over and over
@@ -96,17 +96,17 @@ class Store:
                 raise
 
     def numbers(self, match: int, below: int) -> set[int]:
-        """The numbers of the games kept so far."""
+        """The numbers of the stored games of a match, among those below `below`."""
         with self._advice():
             rows = self.connection.execute("SELECT number FROM games WHERE match = ? AND number < ?", (match, below))
             return {number for (number,) in rows}
 
     def records(self, match: int, below: int) -> list[Record]:
-        """The games kept so far, by number."""
+        """The stored games of a match with numbers below `below`, ascending."""
         return [record for *_, record in self._read("WHERE match = ? AND number < ?", (match, below))]
 
     def games(self) -> Iterator[tuple[str, tuple[str, ...], int, str, int, Record]]:
-        """Everything in the file: game, agents, seed, version, number and record, match after match."""
+        """All games in the file, match after match: game, agents, seed, version, number and record of each."""
         yield from self._read("", ())
 
     def close(self) -> None:
@@ -122,7 +122,7 @@ class Store:
                 yield self._checked(list(seats))
 
     def _checked(self, rows: list[tuple[Any, ...]]) -> tuple[str, tuple[str, ...], int, str, int, Record]:
-        """A game from its rows, one for each seat that was timed, or one without times; refused if it cannot be one."""
+        """A game from its rows, one per seat with times or a single row without; BadInput if it is damaged."""
         match, number, game, agents, seed, version, returns, actions = rows[0][:8]
         names, payoffs, played = map(_items, (agents, returns, actions))
         times = [row[8:] for row in rows if row[8] is not None]
@@ -145,17 +145,17 @@ class Store:
 
     @contextmanager
     def _advice(self) -> Iterator[None]:
-        """What SQLite complains about, in words that help."""
+        """Turn an error of SQLite into a BadInput that says what to do."""
         try:
             yield
         except sqlite3.Error as error:
-            why = " ".join(str(error).split())  # it may quote what is in the file
+            why = " ".join(str(error).split())  # one line, although it may quote the file
             what = f"cannot use {self.path} as a store ({why})"
             raise BadInput(f"{what}; nothing in it was changed, choose another file or move it away") from None
 
 
 def _items(text: Any) -> list[Any] | tuple[()]:
-    """The items of a JSON list; none, if it is not one."""
+    """The items of a JSON list; an empty tuple for anything else."""
     try:
         value = json.loads(text) if isinstance(text, str) else ()
     except (ValueError, RecursionError):
@@ -180,22 +180,25 @@ def _short(value: Any) -> str:
 
 
 def open_store(path: Path) -> Store:
-    """A store that must be there already."""
+    """The store in an existing file."""
     if not path.is_file():
         raise BadInput(f"there is no store {path}; foglight match --store makes one")
     return Store(path)
 
 
 def stored_position(path: Path, game: str, number: int, after: int | None = None) -> State:
-    """The state after so many actions of a game kept in a file; if several matches hold that number, of the first's."""
+    """The state after the first `after` actions (by default all) of a stored game.
+
+    If several matches have a game of this number, it is taken from the first match.
+    """
     for name, value in (("number", number), ("after", after)):
         if value is not None and not _whole(value):
             raise BadInput(f"{name} must be a whole number of at least 0, not {value}")
     with closing(open_store(path)) as store:
-        found = next(store._read("WHERE game = ? AND number = ?", (game, number)), None)
-    if found is None:
+        row = next(store._read("WHERE game = ? AND number = ?", (game, number)), None)
+    if row is None:
         raise BadInput(f"{path} holds no game {number} of {game}")
     try:
-        return replay(game, found[-1].actions[:after])
+        return replay(game, row[-1].actions[:after])
     except BadInput as error:
         raise BadInput(f"{path} is damaged: game {number} of {game} cannot be replayed, for {error}") from None

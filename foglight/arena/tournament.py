@@ -1,17 +1,18 @@
-"""Tournaments: every agent meets every other on every game, all with the same deals, and gets a rating.
+"""Tournaments: every agent meets every other on every game with the same deals, and gets a rating.
 
-A tournament is a set of matches in one store, so it is resumed, spread over workers and survives kills as they do.
+A tournament is a set of matches in one store, so it can be resumed and spread over workers as they can.
 
-**Tables.** On a game for two, every pair of agents is a table. On a game for n > 2, every n different agents are; with
-fewer than n agents, every way to fill the seats with all of them, as evenly as possible.
+**Tables.** A table is a group of agents that fills the seats of a game. In a game of n seats, every n different agents
+are a table. If there are fewer than n agents, the tables are all ways to seat each of them equally often, up to one
+seat.
 
-**Seatings.** Each table plays in every order of its agents that can be told apart; from five seats on, in one order and
-its rotations. Each seating is a match with the same seed, so deal i is dealt to every seating of every table: no agent
+**Seatings.** Each table plays in every distinct order of its agents; from five seats on, in one order and its
+rotations. Each seating is a match with the same seed, so every seating of every table gets the same deals, and no agent
 gets better cards than another.
 
-**Scores.** A game tells, for each two different agents at the table, whose return was higher; equal returns count half
-for both. Such comparisons within one game are not independent, so with n seats each counts 1 / (n - 1): a game says as
-much about a seat as a game for two does.
+**Scores.** A game compares the returns of every two different agents at the table: the higher return wins, and equal
+returns count half for both. The comparisons within one game are not independent, so in a game of n seats each counts
+1 / (n - 1). A game then counts as much for a seat as a game of two seats does.
 """
 
 import itertools
@@ -35,12 +36,12 @@ from foglight.rules import Game, num_players
 from foglight.state import new_state
 from foglight.version import __version__
 
-_ALL_ORDERS = 4  # seats up to which a table plays in every order
+_ALL_ORDERS = 4  # most seats with which a table plays in every order
 
 
 @dataclass(frozen=True)
 class Tournament:
-    """What the matches of a tournament amount to.
+    """The matches of a tournament, their scores and the ratings.
 
     >>> tournament = fl.play_tournament(["kuhn_poker"], ["random", "first_legal"], games_each=40)
     >>> row = tournament.crosstable()[0]
@@ -57,11 +58,11 @@ class Tournament:
 
     @property
     def played(self) -> int:
-        """Games altogether."""
+        """The number of games in all matches."""
         return sum(match.games for match in self.matches)
 
     def table(self) -> list[dict[str, Any]]:
-        """One row of plain data for each game and seat, with the columns of an export."""
+        """One row of plain data per game and seat, with the columns of `foglight export`."""
         return [
             row
             for match in self.matches
@@ -70,7 +71,7 @@ class Tournament:
         ]
 
     def scores(self, game: str | None = None) -> np.ndarray:
-        """What each agent (row) scored against each other one (column), on one game or on all."""
+        """The score of each agent (row) against each other agent (column), on one game or on all."""
         if game is not None and game not in self.games:
             raise BadInput(unknown("game of this tournament", game, self.games))
         place = {agent: i for i, agent in enumerate(self.agents)}
@@ -86,7 +87,7 @@ class Tournament:
         return scores
 
     def crosstable(self, game: str | None = None, confidence: float = 0.95) -> list[dict[str, Any]]:
-        """For each agent and each other one: games, score and win rate with its Wilson interval."""
+        """For each ordered pair of agents: games, score, and win rate with its Wilson interval."""
         scores, rows = self.scores(game), []
         for i, k in itertools.permutations(range(len(self.agents)), 2):
             score, games = float(scores[i, k]), float(scores[i, k] + scores[k, i])
@@ -104,7 +105,7 @@ class Tournament:
         return sorted(rated, key=lambda rating: -rating.rating)
 
     def timing(self, agent: str) -> Timing | None:
-        """How long the agent thought, over all its games; None if none was timed."""
+        """The agent's thinking time over all its games; None if no game was timed."""
         total = Timing()
         for match in self.matches:
             for k, name in enumerate(match.agents):
@@ -113,7 +114,7 @@ class Tournament:
         return total if total.moves else None
 
     def summary(self, anchor: str | None = None) -> dict[str, Any]:
-        """All of it as plain data. Times are told of agents that take a time budget; the rest follows from the seed."""
+        """All of it as plain data. Only agents with the option `time` get times; the rest follows from the seed."""
         data: dict[str, Any] = {"games": list(self.games), "agents": list(self.agents), "seed": self.seed}
         data |= {"played": self.played, "ratings": [asdict(rating) for rating in self.ratings(anchor=anchor)]}
         for row in data["ratings"]:
@@ -140,11 +141,11 @@ def play_tournament(
     progress: Progress | None = None,
     budget: str = "",
 ) -> Tournament:
-    """Let every agent meet every other: each table plays `games_each` games of each game, or a few more.
+    """Let every agent meet every other. Each table plays at least `games_each` games of each game.
 
-    The number is rounded up until all seatings of a table play equally often. A budget such as `time=0.05` or
-    `iterations=10000` is given to every agent that takes one. `workers` are processes. `store` is an SQLite file, with
-    which the same call goes on where it ended.
+    The number is rounded up so that all seatings of a table play equally often. A `budget` such as `time=0.05` or
+    `iterations=10000` is given to every agent that has these options. `workers` are processes. `store` is an SQLite
+    file; the same call with the same store resumes the tournament.
 
         >>> tournament = fl.play_tournament(["kuhn_poker"], ["random", "first_legal"], games_each=40, seed=0)
         >>> tournament.played, sorted(rating.agent for rating in tournament.ratings())
@@ -158,9 +159,9 @@ def play_tournament(
     names = check_agents(with_budget(agents, budget), loaded)
     if isinstance(agents, str) or len(names) < 2:
         raise BadInput("a tournament needs at least two agents")
-    for what, given in (("game", list(map(str, loaded))), ("agent", list(names))):
-        if twice := [name for name, count in Counter(given).items() if count > 1]:
-            raise BadInput(f"{what} {twice[0]} is named twice; name it once")
+    for what, texts in (("game", list(map(str, loaded))), ("agent", list(names))):
+        if repeats := [text for text, count in Counter(texts).items() if count > 1]:
+            raise BadInput(f"{what} {repeats[0]} is named twice; name it once")
     plans = []
     for game in loaded:
         new_state(game)  # compiles the rules here, once, and not in every worker
@@ -172,28 +173,31 @@ def play_tournament(
 
 
 def with_budget(agents: Sequence[str], budget: str) -> list[str]:
-    """The agents, each that takes it with this budget; an agent that has one already is refused."""
-    given = parse_spec(f"budget({budget})").arguments
-    if not given:
+    """The agents, with this budget where they can have one. An agent that already has a budget is refused."""
+    pairs = parse_spec(f"budget({budget})").arguments
+    if not pairs:
         return list(agents)
-    if len(given) != 1 or given[0][0] not in ("time", "iterations") or given[0][1] in (0, False):
+    if len(pairs) != 1 or pairs[0][0] not in ("time", "iterations") or pairs[0][1] in (0, False):
         raise BadInput(f"a budget is time=SECONDS or iterations=NUMBER, above 0, not {budget!r}")
     out = []
-    for written in agents:
-        if takes_time(written):
-            spec = parse_spec(written)
+    for agent in agents:
+        if takes_time(agent):
+            spec = parse_spec(agent)
             with load_agent(spec) as loaded:
                 if loaded.time or loaded.iterations:
                     raise BadInput(f"{spec} has a budget of its own; leave that out, or give every agent its own")
-            written = str(Spec(spec.name, spec.arguments + given))
-        out.append(written)
+            agent = str(Spec(spec.name, spec.arguments + pairs))
+        out.append(agent)
     if out == list(agents):
         raise BadInput(f"none of {listed(agents)} takes a budget; leave out {budget}")
     return out
 
 
 def tables(agents: Sequence[str], seats: int) -> list[tuple[str, ...]]:
-    """Who plays with whom: every choice of different agents, or all of them several times, as evenly as can be."""
+    """The groups of agents that play together: every choice of different agents, or all of them several times.
+
+    With fewer agents than seats, the numbers of seats that two agents get differ by at most one.
+    """
     times, extra = divmod(seats, len(agents))
     if times == 0:
         return list(itertools.combinations(agents, seats))
@@ -201,7 +205,7 @@ def tables(agents: Sequence[str], seats: int) -> list[tuple[str, ...]]:
 
 
 def seatings(table: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The orders in which a table plays, each once."""
+    """The distinct orders in which a table plays."""
     if len(table) <= _ALL_ORDERS:
         return list(dict.fromkeys(itertools.permutations(table)))
     return list(dict.fromkeys(table[i:] + table[:i] for i in range(len(table))))

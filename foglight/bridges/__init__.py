@@ -1,1 +1,1 @@
-"""Other libraries' games and loops. `name:game` is a game of the bridge of that name: `openspiel:kriegspiel`."""
+"""Bridges to other libraries. `openspiel:kriegspiel` is the game `kriegspiel` of the bridge `openspiel`."""

@@ -1,10 +1,10 @@
-"""OpenSpiel's games as ours: `openspiel:kriegspiel(board_size=4)`, interpreted, through the same algorithms.
+"""OpenSpiel's games as games of foglight, interpreted: `openspiel:kriegspiel(board_size=4)`.
 
-A world is a boxed `pyspiel.State`. What a seat observes is OpenSpiel's information-state string, or its observation
-string where there is no other, each time it changes, together with the seat's own action. A seat's key is the hash of
-the information-state string where OpenSpiel provides one, so that information states are exactly OpenSpiel's; otherwise
-that of the chain of observations. Public observations come from OpenSpiel's public observers; where a game has none,
-the public sees nothing. Simultaneous moves are taken in turn, unseen.
+A world is a boxed `pyspiel.State`. A seat's observation is its new information-state string each time that changes,
+together with its own action; where OpenSpiel provides no such string, its observation string. A seat's key is the hash
+of the information-state string where OpenSpiel provides one, so that information states are exactly OpenSpiel's;
+otherwise it is the hash of the sequence of observations. Public observations come from OpenSpiel's public observers; in
+a game that has none, the public observes nothing. Simultaneous moves are taken in turn, unseen by the other seats.
 
 Weakness: where OpenSpiel samples chance inside the game ("sampled stochastic"), a game cannot be replayed from a seed.
 """
@@ -33,9 +33,9 @@ except ImportError:
 
 @dataclass(frozen=True)
 class OpenSpiel:
-    """A game of OpenSpiel, known by its text there."""
+    """A game of OpenSpiel."""
 
-    text: str
+    text: str  # its name and parameters, as OpenSpiel reads them
 
     def __str__(self) -> str:
         return f"openspiel:{self.text}"
@@ -43,39 +43,39 @@ class OpenSpiel:
 
 @dataclass(frozen=True)
 class Description:
-    """What OpenSpiel says about a game of its own."""
+    """The properties of a game of OpenSpiel, as OpenSpiel reports them."""
 
     name: str
     title: str
     players: str
-    moves: str
-    chance: str
-    information: str
-    shows: str
+    moves: str  # sequential or simultaneous
+    chance: str  # deterministic, explicit stochastic or sampled stochastic
+    information: str  # perfect information, imperfect information or one shot
+    shows: str  # what its strings give a seat: information states or observations
 
 
 class World:
-    """A boxed state, and a running hash of what each viewer has observed, the public first."""
+    """A boxed state, and for each viewer, the public first, a running hash of its observations."""
 
     def __init__(self, players: int) -> None:
         self.state: Any = None
         self.keys = [0] * (1 + players)
 
     def tobytes(self) -> bytes:
-        """What tells this world from another, as with a row of words."""
+        """Bytes that identify this world, like the bytes of a row of words."""
         return repr((self.state.history_str(), self.keys)).encode()
 
 
 def load(spec: Spec) -> OpenSpiel:
-    """The game that OpenSpiel knows by this name and parameters."""
-    known = [kind.short_name for kind in pyspiel.registered_games()]
-    if spec.name not in known:
-        raise BadInput(unknown("OpenSpiel game", spec.name, known))
+    """The game of OpenSpiel with this name and these parameters."""
+    names = [kind.short_name for kind in pyspiel.registered_games()]
+    if spec.name not in names:
+        raise BadInput(unknown("OpenSpiel game", spec.name, names))
     game = OpenSpiel(_text(spec))
     try:
         with _silence():
             kind = loaded(game).get_type()
-            loaded(game).new_initial_state().legal_actions()  # some games know no numbered actions
+            loaded(game).new_initial_state().legal_actions()  # fails in games whose actions are not numbered
     except pyspiel.SpielError as error:
         raise BadInput(f"OpenSpiel cannot load {game.text}: {' '.join(str(error).split())}") from None
     if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
@@ -86,7 +86,7 @@ def load(spec: Spec) -> OpenSpiel:
 
 
 def descriptions() -> Iterator[Description]:
-    """Every game of OpenSpiel that loads without further parameters."""
+    """The properties of every game of OpenSpiel that loads with its default parameters."""
     for kind in pyspiel.registered_games():
         if kind.default_loadable and kind.dynamics != pyspiel.GameType.Dynamics.MEAN_FIELD:
             low, high = kind.min_num_players, kind.max_num_players
@@ -103,15 +103,15 @@ def descriptions() -> Iterator[Description]:
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """OpenSpiel writes what it throws to stderr as well, past Python; our own line says it better."""
+    """Discard stderr. OpenSpiel prints its errors there as well as throwing them; our own message is clearer."""
     sys.stderr.flush()
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    stderr, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(stderr, 2)
+        os.close(stderr)
         os.close(nowhere)
 
 
@@ -120,7 +120,7 @@ def _plain(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    """A spec as OpenSpiel reads it: no quotes, lists with semicolons."""
+    """A spec in OpenSpiel's syntax: without quotes, and with semicolons between the items of a list."""
     if isinstance(value, Spec):
         if any(not key for key, _ in value.arguments):
             raise BadInput(f"OpenSpiel's parameters need names: write {value.name}(key=value)")
@@ -133,7 +133,7 @@ def _text(value: Any) -> str:
 
 @functools.cache
 def loaded(game: OpenSpiel) -> Any:
-    """OpenSpiel's own object; where all move at once, the same game in turns."""
+    """OpenSpiel's game object; a simultaneous game is converted to a turn-based one."""
     theirs = pyspiel.load_game(game.text)
     if theirs.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
         return pyspiel.convert_to_turn_based(theirs)
@@ -142,7 +142,7 @@ def loaded(game: OpenSpiel) -> Any:
 
 @functools.cache
 def _public_observer(game: OpenSpiel) -> Any:
-    """What OpenSpiel shows to everybody, or None. Using an observer that is not there would kill the process."""
+    """OpenSpiel's observer of public information, or None; using an observer that does not exist kills the process."""
     kind = pyspiel.IIGObservationType(public_info=True, perfect_recall=False, private_info=pyspiel.PrivateInfoType.NONE)
     try:
         observer = loaded(game).make_observer(kind, {})
@@ -157,7 +157,7 @@ def _recalls(game: OpenSpiel) -> bool:
 
 
 def _shown(game: OpenSpiel, state: Any, viewer: int) -> str:
-    """What a viewer is shown of a state."""
+    """OpenSpiel's string of a state for a viewer."""
     if viewer == PUBLIC:
         observer = _public_observer(game)
         if observer is None:
@@ -298,7 +298,7 @@ def view(game, world, seat):
 @implements(OpenSpiel)
 def observation_text(game, before, action, after, viewer):
     earlier, shown = _shown(game, before.state, viewer), _shown(game, after.state, viewer)
-    # strings that grow would be repeated over and over: what is new is enough
+    # a string that only grows would be repeated at every step, so only its new part is shown
     news = " / ".join(shown.removeprefix(earlier).split("\n")).strip(" /")
     mover = before.state.current_player()
     if viewer != PUBLIC and viewer == mover:

@@ -1,12 +1,12 @@
 """Our agents in OpenSpiel's own loops: a `pyspiel.Bot` that sits on one seat.
 
-OpenSpiel hands a bot the true state. This one does with it what a referee would do: it works out what its seat has
-observed, tells the agent that, and nothing else. A state at which the agent's answer would mean nothing is refused: of
-another game, where its seat is not to move, or one that does not go on from what the agent was told. A game that begins
-anew is known by this, that the seat has not decided in it yet; anywhere else a caller says so with `restart_at`.
+OpenSpiel passes the true state to a bot. This bot acts as a referee: it derives the observations of its seat from the
+state, and passes nothing else to the agent. It refuses a state for which the agent's action would be meaningless: a
+state of another game, one in which its seat is not to move, or one that does not continue the agent's observations. A
+state in which the seat has not yet acted may begin a new game; for a new game at any other state, call `restart_at`.
 
-Whether a state is of the bot's game is told by OpenSpiel's name and parameters, and by the play: who moved, and what is
-legal. Of a game that `_TWINS` does not list, by the play alone.
+The bot recognises the states of its game by OpenSpiel's name and parameters, and by the history: the movers and the
+legal actions must agree. For a game that `_TWINS` does not list, only the history is compared.
 """
 
 import re
@@ -50,9 +50,9 @@ _TWINS: dict[str, Callable[[Any], str]] = {  # OpenSpiel's text for a game of ou
 
 
 class AgentBot(pyspiel.Bot):
-    """An agent of ours, for OpenSpiel; every game it starts has a seed of its own, from the one given.
+    """An agent as a bot of OpenSpiel. Each game that it starts gets its own seed, counted up from the given one.
 
-    `close` ends what the agent may have started, such as an engine.
+    `close` ends other programs that the agent may have started, such as an engine.
     """
 
     def __init__(self, agent: str, game: Game, seat: int, seed: int = 0) -> None:
@@ -64,22 +64,22 @@ class AgentBot(pyspiel.Bot):
         if not 0 <= seat < num_players(self.referee.game):
             raise BadInput(f"{self.referee.game} has seats 0 to {num_players(self.referee.game) - 1}, not {seat}")
         self.twin = _twin(self.referee.game)
-        self.known = ""  # OpenSpiel's text of the game that was found to be ours
-        self.started = 0
+        self.accepted = ""  # OpenSpiel's text of the game that was recognised as ours
+        self.started = 0  # games
         self.restart()
 
     def restart(self) -> None:
-        """A new game begins."""
+        """Begin a new game."""
         self.referee = State(self.referee.game)
         self.place = Seat(self.agent, self.referee.game, self.seat, self.seed + self.started)
         self.started += 1
 
     def close(self) -> None:
-        """End what the agent has started; the bot may play on."""
+        """End other programs that the agent has started; the bot may play again."""
         self.agent.close()
 
     def restart_at(self, state: Any) -> None:
-        """A new game begins at this state, whoever moves there."""
+        """Begin a new game at this state, whichever seat moves there."""
         self._check_game(state)
         referee = self._played(State(self.referee.game), state)
         self.restart()
@@ -94,7 +94,7 @@ class AgentBot(pyspiel.Bot):
         return int(self.agent.act(self.referee.actions()))
 
     def inform_action(self, state: Any, player: int, action: int) -> None:
-        """Nothing to do: `step` sees what has happened since."""
+        """Do nothing: `step` reads the history of the state."""
 
     def provides_policy(self) -> bool:
         return False
@@ -102,7 +102,7 @@ class AgentBot(pyspiel.Bot):
     def _check_game(self, state: Any) -> None:
         """Refuse a state of another game."""
         theirs = state.get_game()
-        if str(theirs) == self.known:
+        if str(theirs) == self.accepted:
             return
         kind = theirs.get_type()
         if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
@@ -110,12 +110,12 @@ class AgentBot(pyspiel.Bot):
         alike = theirs.num_players() == num_players(self.referee.game)
         if not alike or (self.twin is not None and _facts(theirs) != _facts(self.twin)):
             raise BadInput(f"this bot plays {self.referee.game}, and the state is of {theirs}; {_advice(theirs)}")
-        self.known = str(theirs)
+        self.accepted = str(theirs)
 
     def _follow(self, state: Any) -> State:
-        """Our own position, brought up to OpenSpiel's."""
-        history, known = state.full_history(), self.referee.history()
-        if [item.action for item in history[: len(known)]] == known:
+        """The referee's position after OpenSpiel's history; a new game is started if the history begins one."""
+        history, past = state.full_history(), self.referee.history()
+        if [item.action for item in history[: len(past)]] == past:
             return self._played(self.referee.clone(), state)
         referee = self._played(State(self.referee.game), state)
         if all(item.player != self.seat for item in history):
@@ -128,7 +128,7 @@ class AgentBot(pyspiel.Bot):
         return referee
 
     def _played(self, referee: State, state: Any) -> State:
-        """The referee's position after the rest of OpenSpiel's history, if that is a history of our game."""
+        """The referee's position after the rest of OpenSpiel's history; BadInput if that is no history of our game."""
         for item in state.full_history()[len(referee.history()) :]:
             if referee.player != _mover(item.player) or item.action not in referee.actions():
                 self._part(referee, state)
@@ -138,6 +138,7 @@ class AgentBot(pyspiel.Bot):
         return referee
 
     def _part(self, referee: State, state: Any) -> None:
+        """Raise the BadInput that says where the two games differ."""
         n = len(referee.history())
         raise BadInput(
             f"{referee.game} and OpenSpiel's {state.get_game()} go different ways after {n} actions; "
@@ -145,13 +146,13 @@ class AgentBot(pyspiel.Bot):
         )
 
     def _tell(self, referee: State) -> None:
-        """Tell the agent what its seat observed on the way to this position."""
+        """Pass the observations of the seat up to this position to the agent."""
         self.place.tell(referee.observations(self.seat))
         self.referee = referee
 
 
 def _twin(game: Game) -> Any:
-    """OpenSpiel's game that is ours, as far as we know it."""
+    """OpenSpiel's version of a game, or None if it is unknown."""
     if isinstance(game, openspiel.OpenSpiel):
         return openspiel.loaded(game)
     text = _TWINS.get(snake_case(type(game).__name__))
@@ -159,21 +160,21 @@ def _twin(game: Game) -> Any:
 
 
 def _facts(game: "pyspiel.Game") -> tuple[str, dict[str, Any]]:
-    """What tells a game of OpenSpiel from another: its name and all parameters, those left out too."""
+    """The name and all parameters of a game of OpenSpiel, defaults included; games are the same if these are."""
     kind = game.get_type()
     parameters = {**kind.parameter_specification, **game.get_parameters()}
     if "num_rows" in parameters:
-        parameters.pop("board_size", None)  # only says what rows and columns are, if they are left out
+        parameters.pop("board_size", None)  # it is only the default of rows and columns
     return kind.short_name, {key: _value(value) for key, value in parameters.items()}
 
 
 def _value(value: Any) -> Any:
-    """A parameter to compare: in a list, 1 and 1.0 are the same."""
+    """A parameter in a form that can be compared: in a list, 1 and 1.0 become the same."""
     return re.sub(r"\.0(?=[;\]])", "", value) if isinstance(value, str) else value
 
 
 def _mover(theirs: int) -> int:
-    """Who moves, by our numbers."""
+    """OpenSpiel's number of a mover as ours."""
     return {pyspiel.PlayerId.CHANCE: CHANCE, pyspiel.PlayerId.TERMINAL: TERMINAL}.get(theirs, theirs)
 
 

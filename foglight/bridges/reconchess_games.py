@@ -1,6 +1,6 @@
-"""Games of our agents against bots of `reconchess`, on its own board and by its clock.
+"""Games of our agents against bots of `reconchess`, played on its board and by its clock.
 
-A bot that fails, or requests what it may not, has resigned, as on the public server.
+A bot that raises an error, or makes an illegal request, resigns, as on the public server.
 """
 
 import contextlib
@@ -20,25 +20,25 @@ from foglight.bridges.reconchess_player import FoglightPlayer
 from foglight.names import BadInput, Spec, parse_spec, unknown
 
 BOTS = {name: f"reconchess.bots.{name}_bot" for name in ("trout", "attacker", "random")}
-SECONDS = 900.0  # for each side, for a whole game
-_ENGINE = "STOCKFISH_EXECUTABLE"  # where TroutBot looks
+SECONDS = 900.0  # per side and game
+_ENGINE = "STOCKFISH_EXECUTABLE"  # the environment variable from which TroutBot takes its engine
 
 
 @dataclass(frozen=True)
 class Game:
-    """One game, as our side sees it."""
+    """The result of one game, from our side."""
 
     number: int
-    colour: str
-    score: float  # 1, 0.5 for a draw, 0
-    reason: str
-    turns: int
-    seconds: float  # that our side took
-    other_seconds: float
+    colour: str  # ours
+    score: float  # 1 for a win, 0.5 for a draw, 0 for a loss
+    reason: str  # reconchess's reason of the result, in lower case
+    turns: int  # of our side
+    seconds: float  # that our side used
+    other_seconds: float  # that the bot used
 
 
 def find_bot(bot: str, engine: str | None = None) -> Callable[[], Any]:
-    """What makes the bot of that name, or of the file that has a class of `reconchess.Player` in it."""
+    """A function that makes a new bot; `bot` is a name of BOTS, or a file with a subclass of `reconchess.Player`."""
     from reconchess import load_player
 
     if bot not in BOTS and not Path(bot).is_file():
@@ -46,13 +46,13 @@ def find_bot(bot: str, engine: str | None = None) -> Callable[[], Any]:
     if bot == "trout":
         os.environ[_ENGINE] = find_engine(engine or os.environ.get(_ENGINE))
     try:
-        name, found = load_player(BOTS.get(bot, bot))
+        name, bot_class = load_player(BOTS.get(bot, bot))
     except Exception as error:
         raise BadInput(f"cannot load the bot {bot}: {' '.join(str(error).split())}") from None
 
     def make() -> Any:
-        """A bot whose module is new: AttackerBot uses up lists of its module, and only passes in later games."""
-        return vars(importlib.reload(sys.modules[found.__module__]))[name]()
+        """A bot from a reloaded module: AttackerBot uses up lists of its module, and would only pass in later games."""
+        return vars(importlib.reload(sys.modules[bot_class.__module__]))[name]()
 
     return make
 
@@ -68,9 +68,9 @@ def play_games(
     seconds: float = SECONDS,
     save: Path | None = None,
 ) -> Iterator[Game]:
-    """Games one after the other, as they end; with `colour` both, we are white in every other one.
+    """Play games one after the other, and yield each as it ends. With the `colour` both, we are white in every other.
 
-    `engine` is the bot's, if it needs one, and our agent's, if it takes one and has none of its own.
+    `engine` is for the bot, if it needs one, and for our agent, if it has such an option and does not set it.
     """
     if games < 1:
         raise BadInput(f"games must be at least 1, not {games}")
@@ -83,13 +83,13 @@ def play_games(
     make, agent = find_bot(bot, engine), with_engine(agent, engine)
     for number in range(games):
         white = colour == "white" or (colour == "both" and number % 2 == 0)
-        random.seed(1_000_003 * seed + number)  # bots use Python's own
+        random.seed(1_000_003 * seed + number)  # bots use Python's own generator
         player = FoglightPlayer(agent, seed=1_000_003 * seed + number)
         yield _play(number, player, make(), white, seconds, save)
 
 
 def with_engine(agent: str, engine: str | None) -> str:
-    """The agent, with an engine if it takes one and none is written."""
+    """The agent's text with this engine added, if the agent has the option `engine` and does not set it."""
     spec = parse_spec(agent)
     if engine is None or "engine" not in agent_class(spec.name).options() or "engine" in dict(spec.arguments):
         return agent
@@ -101,12 +101,12 @@ def _play(number: int, player: Any, other: Any, white: bool, seconds: float, sav
     from reconchess import LocalGame, play_local_game
 
     game = LocalGame(seconds, 0)
-    # bots may print, and our output may be data
+    # bots may print, and our output may be JSON
     with contextlib.redirect_stdout(sys.stderr), contextlib.closing(player), _closing(other):
         try:
             winner, reason, history = play_local_game(*((player, other) if white else (other, player)), game=game)
         except Exception as error:
-            if game.turn == white:  # it was our turn, and our fault
+            if game.turn == white:  # it was our turn, so the error is ours
                 raise
             sys.stderr.write(f"the bot has failed, which counts as resigning: {error}\n")
             game.resign()
@@ -129,12 +129,12 @@ def _play(number: int, player: Any, other: Any, white: bool, seconds: float, sav
 
 @contextlib.contextmanager
 def _closing(bot: Any) -> Iterator[None]:
-    """End the engines of a bot such as TroutBot, whatever happens: their threads would keep the program alive."""
+    """End the engines of a bot such as TroutBot at the end; their threads would keep the process alive."""
     from chess.engine import SimpleEngine
 
     try:
         yield
     finally:
         for engine in [part for part in vars(bot).values() if isinstance(part, SimpleEngine)]:
-            logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it complains at length about what was under way
+            logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it would log every task that was under way
             engine.close()

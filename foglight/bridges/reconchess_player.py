@@ -1,9 +1,9 @@
-"""Our agents as players of `reconchess`: for `rc-bot-match`, for its server's client, and for games here.
+"""Our agents as players of `reconchess`: for `rc-bot-match`, for its server's client, and for `foglight rbc play`.
 
     FOGLIGHT_AGENT='scout(nodes=2000)' rc-bot-match foglight.bridges.reconchess_player reconchess.bots.random_bot
 
-The agent is told what `rbc` would tell its seat, in the same codes (`foglight/chess/blind.py`). Whether a move has
-ended the game is part of its code and known only when the next thing happens, so that codes of own moves wait for it.
+The agent gets the observation codes of its seat in `rbc` (`foglight/chess/blind.py`). The code of a move includes the
+result if the move ends the game. `reconchess` reports that later, so the code of our own move waits until then.
 """
 
 import os
@@ -23,24 +23,24 @@ except ImportError:
 
 VARIABLE, DEFAULT = "FOGLIGHT_AGENT", "scout"
 _PROMOTED = (chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)  # by the special of a move
-_DRAWS = {WinReason.TURN_LIMIT: 3, WinReason.MOVE_LIMIT: 4}  # results of rbc; 1 and 2 are who has taken the king
+_DRAWS = {WinReason.TURN_LIMIT: 3, WinReason.MOVE_LIMIT: 4}  # results of rbc; 1 and 2 are 1 + the seat that took a king
 
 
 class FoglightPlayer(Player):
-    """An agent of ours; if nobody names it, the environment does."""
+    """An agent as a player of reconchess. By default the environment variable FOGLIGHT_AGENT names the agent."""
 
     def __init__(self, agent: str | None = None, seed: int = 0) -> None:
-        written = agent or os.environ.get(VARIABLE, DEFAULT)
-        self.agent, self.seed = load_agent(written), seed
+        text = agent or os.environ.get(VARIABLE, DEFAULT)
+        self.agent, self.seed = load_agent(text), seed
         if self.agent.at_terminal:
-            raise BadInput(f"{written} needs somebody at the terminal and cannot play reconchess")
+            raise BadInput(f"{text} needs somebody at the terminal and cannot play reconchess")
 
     def handle_game_start(self, color: bool, board: chess.Board, opponent_name: str) -> None:
         if board.fen() != chess.STARTING_FEN:
             raise BadInput(f"rbc starts from the usual position, not from {board.fen()}")
-        self.seat, self.own = int(color), board.copy()  # of this board our own pieces are true
-        self.opening = color == chess.WHITE  # nobody has moved before white's first turn
-        self.waiting = 0  # the code of our last move, until the game goes on or ends; 0 if there is none
+        self.seat, self.own = int(color), board.copy()  # only our own pieces are right on this board
+        self.opening = color == chess.WHITE  # whether no move has been made: white's first turn
+        self.waiting = 0  # the code of our last move, until the game continues or ends; 0 if there is none
         self.agent.start("rbc", self.seat, self.seed)
 
     def handle_opponent_move_result(self, captured_my_piece: bool, capture_square: int | None) -> None:
@@ -74,7 +74,7 @@ class FoglightPlayer(Player):
         landed = 0
         if taken_move is not None:
             landed = 1 + taken_move.to_square
-            if self._number(taken_move) >= CASTLE_LEFT:  # the lower of two squares counts
+            if self._number(taken_move) >= CASTLE_LEFT:  # castling enters two squares, of which the lower counts
                 landed = 1 + min(taken_move.to_square, (taken_move.from_square + taken_move.to_square) // 2)
             self.own.turn = bool(self.seat)
             self.own.push(taken_move)
@@ -91,11 +91,11 @@ class FoglightPlayer(Player):
         self.close()
 
     def close(self) -> None:
-        """End what the agent may have started, such as an engine."""
+        """End other programs that the agent may have started, such as an engine."""
         self.agent.close()
 
     def _asked(self, actions: list[int], seconds_left: float) -> int:
-        """What the agent does, knowing how many seconds it has left for the whole game."""
+        """The agent's action; `seconds_left` is the time on its clock for the rest of the game."""
         self.agent.seconds_left = seconds_left
         return self.agent.act(actions)
 
@@ -109,13 +109,13 @@ class FoglightPlayer(Player):
         self.agent.observe(2 + _one_or_none(capture_square) + (result << 7))
 
     def _number(self, move: chess.Move) -> int:
-        """A move of `reconchess` in our numbers."""
+        """The number of a move of `reconchess`."""
         promoted = chess.piece_symbol(move.promotion) if move.promotion else ""
         king = self.own.piece_type_at(move.from_square) == chess.KING
         return numbered(move.from_square, move.to_square, promoted, king, bool(self.seat))
 
     def _move(self, number: int) -> chess.Move:
-        """One of our moves as `reconchess` has it."""
+        """The move of `reconchess` with this number."""
         start, end, special = (int(part) for part in meaning_seen(number))
         over = 0 if self.seat else 56
         start, end = start ^ over, end ^ over
@@ -128,12 +128,12 @@ def _one_or_none(square: int | None) -> int:
 
 
 def _window(square: int, seen: list[tuple[int, chess.Piece | None]]) -> int:
-    """What `reconchess` lists around a square, as `blind.window` packs it."""
+    """The pieces around a sensed square, packed as by `blind.window`."""
     kinds = {chess.PAWN: 1, chess.KNIGHT: 2, chess.KING: 3, chess.BISHOP: 5, chess.ROOK: 6, chess.QUEEN: 7}
-    found = 0
+    window = 0
     for at, piece in seen:
         if piece is not None:
             nine = 3 * (at // 8 - square // 8 + 1) + at % 8 - square % 8 + 1
             packed = kinds[piece.piece_type] | 8 * piece.color
-            found |= sum(1 << 9 * i + nine for i in range(4) if packed >> i & 1)
-    return found
+            window |= sum(1 << 9 * i + nine for i in range(4) if packed >> i & 1)
+    return window

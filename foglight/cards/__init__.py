@@ -1,1 +1,1 @@
-"""Card games: cards and suits, the core of trick-taking games, and how both are shown to people."""
+"""Card games: cards and suits, the core of trick-taking games, and their text."""

@@ -1,9 +1,8 @@
-"""What is observed in trick-taking games: the same codes in all of them, and how to read them.
+"""The observation codes of trick-taking games, which are the same in all of them.
 
-An observation is a kind, a seat and a number; what a game has to add begins at the bit EXTRA. Of cards dealt one sees
-only one's own, as a rule all at once when the last of them is dealt: in which order they came matters to nobody, and
-would only multiply information states. All that is bid or played is public; so what is public can be told from anyone's
-observations.
+An observation is a hand, or a kind, a seat and a number; what a game adds begins at the bit EXTRA. A seat sees only the
+cards dealt to itself, as a rule all at once when the last of them is dealt: their order does not matter, and would only
+multiply information states. Bids and plays are public, so the public observations follow from those of any seat.
 """
 
 from numpy import int64
@@ -14,13 +13,13 @@ from foglight.cards.tricks import MOVER, hand, hand_size
 from foglight.compile import jitable
 from foglight.rules import NOTHING
 
-HAND = 1 << 62  # a code from here on is one's own hand, a set of cards
-DEALT_TO_ME = 1  # seat, card: in games that show them one by one
-TURNED = 3  # card
-BIDS = 4  # seat, bid
-PLAYS = 5  # seat, card
-FIRST_OWN_KIND = 6  # kinds from here to 15 mean something else in each game
-EXTRA = 13
+HAND = 1 << 62  # codes from here on: the viewer's whole hand, a set of cards
+DEALT_TO_ME = 1  # kinds: a seat is dealt a card, in games that show cards one by one
+TURNED = 3  # a card is turned face up
+BIDS = 4  # a seat makes a bid
+PLAYS = 5  # a seat plays a card
+FIRST_OWN_KIND = 6  # kinds from here to 15 have a meaning of their own in each game
+EXTRA = 13  # the first bit of what a game adds to a code
 
 
 @jitable
@@ -31,7 +30,7 @@ def seen(kind, seat, number):
 
 @jitable
 def seen_deal(game, before, after, viewer):
-    """The observation of a card dealt: one's hand, when it has its full size."""
+    """The observation of a dealt card: the viewer's hand when it is complete, otherwise NOTHING."""
     seat = get(before, MOVER)
     if viewer != seat or bits.count(hand(game, after, seat)) < hand_size(game, before):
         return NOTHING
@@ -40,7 +39,7 @@ def seen_deal(game, before, after, viewer):
 
 @jitable
 def seen_card(before, card, viewer):
-    """The observation of a card dealt in a game that shows one's own cards one by one."""
+    """The observation of a dealt card in a game that shows a seat its cards one by one."""
     seat = get(before, MOVER)
     return seen(DEALT_TO_ME, seat, card) if viewer == seat else NOTHING
 
@@ -58,7 +57,7 @@ def hand_of(observation):
 
 @jitable
 def kind_of(observation):
-    """What an observation is about; 0 for a hand."""
+    """The kind of an observation; 0 for a hand."""
     return 0 if is_hand(observation) else (observation >> 9) & 15
 
 

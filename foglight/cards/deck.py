@@ -1,8 +1,8 @@
-"""Cards as small numbers, sets of cards as words, and how people write them.
+"""Cards as small numbers, sets of cards as words, and the text of both.
 
-A game numbers its cards as it likes, as long as a higher card of a suit has a higher number. Two ways are in use: rank
-by rank (2c 2d 2s 2h 3c ...), where a suit is a stripe of bits, and suit by suit (2c 3c ... Ac 2d ...), where it is a
-block. What a game with cards must say are the rules below.
+A game may number its cards in any way that gives a higher card of a suit a higher number. Two ways are in use: rank by
+rank (2c 2d 2s 2h 3c ...), where a suit is a stripe of bits, and suit by suit (2c 3c ... Ac 2d ...), where a suit is a
+block of bits. A game with cards implements the rules below.
 """
 
 import numpy as np
@@ -18,12 +18,12 @@ _STRIPES = np.array([sum(1 << i for i in range(0, 64, n)) if n else 0 for n in r
 
 @required
 def num_suits(game):
-    """How many suits there are."""
+    """The number of suits."""
 
 
 @required
 def suit_of(game, card):
-    """The suit of a card, from 0 on."""
+    """The suit of a card, counted from 0."""
 
 
 @required
@@ -33,19 +33,19 @@ def suit_cards(game, suit):
 
 @optional
 def suit_letters(game):
-    """A letter for each suit; Python only."""
+    """The letters of the suits; Python only."""
     return "cdsh"
 
 
 @jitable
 def stripe(suits, ranks, suit):
-    """A suit of a deck that is counted rank by rank."""
+    """The cards of a suit, a set, in a deck that is numbered rank by rank."""
     return (_STRIPES[suits] << uint64(suit)) & bits.first_bits(suits * ranks)
 
 
 @jitable
 def block(ranks, suit):
-    """A suit of a deck that is counted suit by suit."""
+    """The cards of a suit, a set, in a deck that is numbered suit by suit."""
     return bits.first_bits(ranks) << uint64(ranks * suit)
 
 
@@ -60,13 +60,13 @@ def card_text(game: Game, card: int) -> str:
 
 
 def card_names(game: Game, card: int) -> tuple[str, ...]:
-    """The ways people write a card: `Td`, `10d`, and `dT` with the suit first."""
+    """The names of a card: `Td`, `10d`, and with the suit first `dT` and `d10`."""
     rank, suit = tuple(card_text(game, card))
     return (rank + suit, f"10{suit}", f"{suit}10", suit + rank) if rank == "T" else (rank + suit, suit + rank)
 
 
 def cards_text(game: Game, cards: int) -> str:
-    """A set of cards, suit by suit, high cards first."""
+    """The text of a set of cards, suit by suit, high cards first."""
     suits = [int(suit_cards(game, suit)) & int(cards) for suit in range(int(num_suits(game)))]
-    held = [[card_text(game, card) for card in range(63, -1, -1) if suit >> card & 1] for suit in reversed(suits)]
-    return "  ".join(" ".join(suit) for suit in held if suit) or "none"
+    texts = [[card_text(game, card) for card in range(63, -1, -1) if suit >> card & 1] for suit in reversed(suits)]
+    return "  ".join(" ".join(suit) for suit in texts if suit) or "none"

@@ -1,4 +1,4 @@
-"""Trick-taking games for people: actions, observations, the whole truth and what a seat sees. Python only."""
+"""The text of trick-taking games: actions, observations, whole worlds and views of a seat. Python only."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,7 +12,7 @@ from foglight.text import does, who
 
 
 def deal_names(game: Game, card: int) -> tuple[str, ...]:
-    """The ways people write that a card is dealt or turned."""
+    """The names of the outcome of chance that deals or turns a card."""
     return (f"deal {card_text(game, card)}", *card_names(game, card))
 
 
@@ -21,17 +21,17 @@ def bid_names(number: int) -> tuple[str, ...]:
 
 
 def by_seat(what: str, values: Iterable[Any]) -> str:
-    """`points by seat: 0 13 4 0`"""
+    """A number per seat as text: `points by seat: 0 13 4 0`."""
     return f"{what} by seat: {' '.join(str(value) for value in values)}"
 
 
 def bids_by_seat(bids: Iterable[int]) -> str:
-    """Bids so far, with a dash for a seat that has not bid."""
+    """The bids so far as text; -1 stands for a seat that has not bid, and is shown as a dash."""
     return by_seat("bids", ("-" if bid < 0 else bid for bid in bids))
 
 
 def seen_text(game: Game, observation: int, viewer: int) -> str:
-    """One of the common observations in words."""
+    """The text of an observation of one of the kinds in `codes`."""
     if codes.is_hand(observation):
         return f"you get {cards_text(game, codes.hand_of(observation))}"
     kind, seat, number = codes.kind_of(observation), codes.seat_of(observation), codes.number_of(observation)
@@ -43,21 +43,21 @@ def seen_text(game: Game, observation: int, viewer: int) -> str:
 
 
 def table_text(game: Game, world: World, viewer: int) -> str:
-    """The trick on the table, in the order of play; or the last one while nothing has been led."""
+    """The trick on the table in the order of play, or the last trick before the next card is led."""
     cards, seats = int(tricks.table(world)), int(num_players(game))
     if not cards:
         return "nothing played yet"
     leader, winner = get(world, tricks.LEADER), get(world, tricks.WINNER)
     order = [(leader + i) % seats for i in range(seats)]
-    placed = [(seat, cards & int(tricks.played(game, world, seat))) for seat in order]
-    shown = ", ".join(f"{who(seat, viewer)} {card_text(game, bits.lowest(card))}" for seat, card in placed if card)
+    trick = [(seat, cards & int(tricks.played(game, world, seat))) for seat in order]
+    text = ", ".join(f"{who(seat, viewer)} {card_text(game, bits.lowest(card))}" for seat, card in trick if card)
     if get(world, tricks.PLACED) == 0:
-        return f"last trick: {shown}; {does(winner, viewer, 'take')} it"
-    return f"table: {shown}"
+        return f"last trick: {text}; {does(winner, viewer, 'take')} it"
+    return f"table: {text}"
 
 
 def board_text(game: Game, world: World, *lines: str) -> str:
-    """The whole truth: the game's own lines, the table, and every hand."""
+    """The whole world as text: the game's own lines, the table, and every hand."""
     hands = [
         f"seat {seat}: {cards_text(game, tricks.hand(game, world, seat))}; tricks {tricks.taken(world, seat)}"
         for seat in range(num_players(game))
@@ -66,12 +66,12 @@ def board_text(game: Game, world: World, *lines: str) -> str:
 
 
 def view_text(game: Game, world: World, seat: int, *lines: str) -> str:
-    """What a seat sees: the game's own lines, the table, its hand, the tricks taken and the voids shown."""
+    """The view of a seat as text: the game's own lines, the table, its hand, the tricks taken and the voids shown."""
     seats = range(num_players(game))
-    held = tricks.hand(game, world, seat)
-    # in most games nobody looks before all of one's cards are dealt
-    looked = get(world, tricks.PHASE) > tricks.DEAL or bits.count(held) >= max(1, tricks.hand_size(game, world))
-    own = f"your hand: {cards_text(game, held) if looked else 'not dealt yet'}"
+    hand = tricks.hand(game, world, seat)
+    # in most games a seat looks at its hand only when all its cards are dealt
+    visible = get(world, tricks.PHASE) > tricks.DEAL or bits.count(hand) >= max(1, tricks.hand_size(game, world))
+    own = f"your hand: {cards_text(game, hand) if visible else 'not dealt yet'}"
     took = by_seat("tricks", (tricks.taken(world, other) for other in seats))
     return "\n".join(
         [f"you are seat {seat}", *lines, table_text(game, world, seat), own, took, *_voids(game, world, seat)]

@@ -1,21 +1,23 @@
-"""The core of trick-taking games: hands, following suit, who wins a trick, and what play shows about hands.
+"""The core of trick-taking games: hands, following suit, the winner of a trick, and the voids that play reveals.
 
-The mover plays a card of the suit led if it has one, else any card. The highest trump takes the trick, or without
-trumps the highest card of the suit led; who takes it leads to the next. A seat that does not follow has shown that it
-is void in the suit led; a game whose rules on leading show more calls `show_void` itself. Voids shown are certain; the
-rules of a game may imply still more.
+The mover plays a card of the suit led if it has one, otherwise any card. The highest trump takes the trick, or without
+trumps the highest card of the suit led; the winner leads to the next trick. A seat that does not follow suit has shown
+that it is void in the suit led. A game in which leads reveal voids too calls `show_void` itself. All voids stored are
+certain; the rules of a game may imply more.
 
-world   word 0: the fields below; 1: the set of cards on the table, kept until the next lead; 2: 4 bits a seat, the
-        suits it has shown to be void in; 3: 8 bits a seat, tricks taken; 4: before play, the numbers open to the mover
-        or to chance, then 0; then a word a seat, its hand; then a word a seat, the cards it has played; then the game's
-        own words, from `first_own_word` on. In play, hands are all that is hidden, unless a game says otherwise
+world   word 0: the fields below; 1: the set of cards on the table, kept until the next lead; 2: 4 bits per seat, the
+        suits that it has shown to be void in; 3: 8 bits per seat, tricks taken; 4: before play, the set of numbers
+        that the mover or chance may choose, then 0; then a word per seat, its hand; then a word per seat, the cards it
+        has played; then the game's own words, from `first_own_word` on. In play only hands are hidden, unless a game
+        says otherwise
 observe `foglight.cards.codes`
 
-A game is made one by `@trick_taking`. Before play, its `step` says what is open next (`offer`); in play it calls
-`play_card`, and what may be played is `playable`. Who moves, what is legal and how chance deals follow from these.
+The decorator `@trick_taking` makes a class such a game. Before play, its `step` sets the next choices by `offer`; in
+play it calls `play_card`, and the rule `playable` gives the legal cards. The mover, the legal actions and the outcomes
+of chance follow from these.
 
-Beliefs of such a game are exact at any size if it promises what counting deals supposes: `hides_only_cards` and
-`playable_by_pairs`. Without the promise they are exact as long as all worlds can be held.
+The belief in such a game is exact at any size if the game makes the two promises on which the counting of deals relies:
+`hides_only_cards` and `playable_by_pairs`. Without them it is exact as long as all worlds fit into memory.
 """
 
 from typing import TypeVar
@@ -30,11 +32,11 @@ from foglight.randomness import below
 from foglight.rules import CHANCE, TERMINAL, Game, World, num_players
 
 SETUP, DEAL, BID, PASS, PLAY, OVER = 0, 1, 2, 3, 4, 5  # phases, in this order; chance moves in the first two
-NONE = -1  # nobody: the trick goes on
+NONE = -1  # no seat: the trick is not complete
 
-_TABLE, _VOIDS, _TAKEN, _OPEN, _HANDS = 1, 2, 3, 4, 5  # words
-PHASE, MOVER, LEADER, PLACED = (0, 0, 3), (0, 3, 3), (0, 6, 3), (0, 9, 3)  # while dealing, the mover is dealt to
-LED_SUIT, BEST_CARD, WINNER, DEALT = (0, 12, 2), (0, 14, 6), (0, 20, 3), (0, 23, 6)  # of the trick so far; dealt cards
+_TABLE, _VOIDS, _TAKEN, _OPEN, _HANDS = 1, 2, 3, 4, 5  # indices of words
+PHASE, MOVER, LEADER, PLACED = (0, 0, 3), (0, 3, 3), (0, 6, 3), (0, 9, 3)  # in the deal, MOVER gets the next card
+LED_SUIT, BEST_CARD, WINNER, DEALT = (0, 12, 2), (0, 14, 6), (0, 20, 3), (0, 23, 6)  # the trick so far; cards dealt
 TRICKS_PLAYED = (0, 29, 5)
 
 GameClass = TypeVar("GameClass", bound=type)
@@ -43,7 +45,7 @@ _classes: set[type] = set()
 
 @optional
 def pack(game, world):
-    """All cards there are, a set."""
+    """All cards in play, a set."""
     cards = uint64(0)
     for suit in range(num_suits(game)):
         cards |= suit_cards(game, suit)
@@ -52,13 +54,13 @@ def pack(game, world):
 
 @optional
 def face_up(game, world):
-    """The cards that lie open and are in nobody's hand, a set; those on the table are not among them."""
+    """The cards that lie face up outside of hands, a set; those on the table are not among them."""
     return uint64(0)
 
 
 @optional
 def hand_size(game, world):
-    """How many cards each seat is dealt before it looks at them; 0 if it looks at each."""
+    """The number of cards that each seat is dealt before it looks at them; 0 if it looks at each card."""
     return 0
 
 
@@ -76,26 +78,26 @@ def playable(game, world):
 
 @optional
 def hides_only_cards(game):
-    """Whether the game promises that cards are all it hides, in Python only. That means:
+    """Whether the game promises that it hides only cards; in Python only. That means:
 
-    - Before play, what is hidden are cards dealt to a hand or laid aside by chance, and cards that a seat lays aside or
-      passes on; it may choose any of the hand that it was dealt, and nobody else sees which.
-    - Whatever else happens or is seen before play is the same whichever cards these are. Cards are shown by the codes
-      HAND, DEALT_TO_ME and TURNED alone; cards passed to a viewer are laid open in the code of the pass that brings
-      them, ascending, 6 bits each from EXTRA on. Other actions may be hidden too, if no hand decides what is open.
-    - In play, what may be played follows from the mover's hand and from what all have seen, and so does all that is
-      observed. Who leads first is the same whichever cards are hidden, or it is the holder of `opening_card`.
+    - Before play, the hidden things are cards that chance deals to a hand or lays aside, and cards that a seat lays
+      aside or passes on. A seat may choose any cards of the hand that it was dealt, and no other seat sees which.
+    - All other events and observations before play are the same whichever cards are hidden. Only the codes HAND,
+      DEALT_TO_ME and TURNED show cards; cards passed to a viewer are part of the code of the pass that brings them,
+      ascending, 6 bits each from EXTRA on. Other actions may be hidden too, if no hand decides which are legal.
+    - In play, the legal cards follow from the mover's hand and from public observations, and so do all observations.
+      The first leader does not depend on the hidden cards, or it is the holder of `opening_card`.
     """
     return False
 
 
 @optional
 def playable_by_pairs(game):
-    """Whether the game promises that pairs of cards say all about `playable`, in Python only.
+    """Whether the game promises that pairs of cards determine `playable`; in Python only.
 
-    That means: c may be played from a hand if and only if it may be played from {c, x} for every other x in the hand.
-    It holds for "those that ..., or all if there are none", and for a choice of one such rule after another, as long as
-    which one it is follows from what all have seen.
+    That means: a card c may be played from a hand if and only if it may be played from {c, x} for every other card x of
+    the hand. This holds for a rule of the form "the cards that ..., or all if there are none", and for a game that
+    switches between such rules, as long as public observations determine which one applies.
     """
     return False
 
@@ -108,12 +110,12 @@ def opening_card(game):
 
 @optional
 def first_bid(game):
-    """The action that is a bid of 0."""
+    """The action that stands for a bid of 0."""
     return 0
 
 
 def trick_taking(game_class: GameClass) -> GameClass:
-    """Class decorator of a trick-taking game: the rules that are the same in all of them."""
+    """Class decorator of a trick-taking game; it implements the rules that are the same in all of them."""
     _classes.add(game_class)
     for rule in (player, legal, chance, pick, deal, places, contents):
         implements(game_class)(rule)
@@ -121,11 +123,11 @@ def trick_taking(game_class: GameClass) -> GameClass:
 
 
 def is_trick_taking(game: Game) -> bool:
-    """Whether a game's worlds begin with the words described above."""
+    """Whether the class of a game has the decorator `@trick_taking`."""
     return type(game) in _classes
 
 
-# Where things are -----------------------------------------------------------------------------------------------
+# The layout of a world ------------------------------------------------------------------------------------------
 
 
 @jitable
@@ -134,13 +136,13 @@ def first_own_word(game):
 
 
 def hand_words(game: Game) -> slice:
-    """Where the hands are in a row of words, seat by seat; the cards played follow, as many words. Python only."""
+    """The words of the hands in a world, seat by seat; as many words of played cards follow. Python only."""
     return slice(_HANDS, _HANDS + int(num_players(game)))
 
 
 @jitable
 def hand(game, world, seat):
-    """The cards that a seat holds, a set."""
+    """The hand of a seat, a set of cards."""
     return world[_HANDS + seat]
 
 
@@ -157,13 +159,13 @@ def played(game, world, seat):
 
 @jitable
 def table(world):
-    """The cards on the table, a set; those of the last trick while nothing has been led."""
+    """The cards on the table, a set; those of the last trick before the next card is led."""
     return world[_TABLE]
 
 
 @jitable
 def taken(world, seat):
-    """How many tricks a seat has taken."""
+    """The number of tricks that a seat has taken."""
     return get(world, (_TAKEN, 8 * seat, 8))
 
 
@@ -180,23 +182,23 @@ def show_void(world, seat, suit):
 
 @jitable
 def offer(world, numbers):
-    """Say what is open to the mover or to chance, before play: outcomes, cards or bids, a set."""
+    """Set the choices of the mover or of chance before play: a set of outcomes, cards or bids."""
     world[_OPEN] = numbers
 
 
-# What happens ---------------------------------------------------------------------------------------------------
+# Events ---------------------------------------------------------------------------------------------------------
 
 
 @jitable
 def start_deal(world, cards):
-    """From now on these cards are dealt, seat 0 first."""
+    """Begin to deal from these cards, seat 0 first."""
     enter(world, DEAL, 0)
     offer(world, cards)
 
 
 @jitable
 def deal_card(game, world, card):
-    """Deal a card to the seat whose turn it is; how many have been dealt with it."""
+    """Deal a card to the next seat, and return the number of cards dealt so far."""
     seat = get(world, MOVER)
     world[_HANDS + seat] |= bits.bit(card)
     world[_OPEN] ^= bits.bit(card)
@@ -208,7 +210,7 @@ def deal_card(game, world, card):
 
 @jitable
 def enter(world, phase, mover):
-    """Begin a phase."""
+    """Begin a phase with this mover."""
     put(world, PHASE, phase)
     put(world, MOVER, mover)
 
@@ -221,7 +223,7 @@ def start_play(world, leader):
 
 @jitable
 def can_follow(game, world):
-    """The mover's cards that follow suit: none if it leads or has none."""
+    """The mover's cards that follow suit; the empty set if it leads or is void."""
     if get(world, PLACED) == 0:
         return uint64(0)
     return hand(game, world, get(world, MOVER)) & suit_cards(game, get(world, LED_SUIT))
@@ -244,8 +246,8 @@ def beats(trump_cards, led_cards, card, best):
 
 @jitable
 def play_card(game, world, card):
-    """The mover plays a card; the seat that takes the trick with it, or NONE. The last trick ends the game."""
-    state, seats = world[0], num_players(game)  # word 0 is written once, at the end: memory is what playouts wait for
+    """Play a card of the mover; the seat that takes the completed trick, or NONE. The last trick ends the game."""
+    state, seats = world[0], num_players(game)  # word 0 is written once, at the end: playouts are bound by memory
     seat, placed = _read(state, MOVER), _read(state, PLACED)
     if placed == 0:
         state = _written(state, LED_SUIT, suit_of(game, card))
@@ -293,7 +295,7 @@ def _written(word, field, number):
 
 @jitable
 def _choices(game, world):
-    """What is open to the mover, or to chance: a set of numbers, and the action that number 0 stands for."""
+    """The choices of the mover or of chance: a set of numbers, and the action that number 0 stands for."""
     phase, first = get(world, PHASE), 0
     if phase == PLAY:
         return playable(game, world), first
@@ -333,7 +335,7 @@ def deal(game, world, random, out, odds):
 
 
 def all_cards(game: Game) -> list[int]:
-    """The cards of all suits, ascending, whether they are in the pack or not. Python only."""
+    """The cards of all suits, ascending, whether they are in play or not. Python only."""
     cards = 0
     for suit in range(int(num_suits(game))):
         cards |= int(suit_cards(game, suit))

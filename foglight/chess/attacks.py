@@ -1,7 +1,7 @@
-"""What pieces reach: leaps, open lines, and the steps and captures of pawns.
+"""The squares that pieces attack: leaps, open lines, and the steps and captures of pawns.
 
-What a piece reaches along a line is looked up by what stands on the line: one product gathers its six inner squares
-into six bits ("kindergarten bitboards").
+The attack along a line is looked up by the pieces on the line: one product gathers its six inner squares into six bits
+("kindergarten bitboards").
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ from foglight.compile import compiled_twin, jitable
 
 
 def _per_square(test: Callable[[int, int], bool]) -> np.ndarray:
-    """For each square, the other squares that pass a test of the steps to them."""
+    """For each square, the set of the other squares for which `test` holds of the steps (right, up) to them."""
     return np.array(
         [squares(lambda f, r, s=s: (f, r) != (s % 8, s // 8) and test(f - s % 8, r - s // 8)) for s in range(64)],
         np.uint64,
@@ -45,7 +45,7 @@ _LEAP[64 * KNIGHT : 64 * KNIGHT + 64] = _per_square(lambda right, up: {abs(right
 _LEAP[64 * KING : 64 * KING + 64] = _per_square(lambda right, up: max(abs(right), abs(up)) == 1)
 _NONE_OR_ALL = np.array([0, 2**64 - 1], np.uint64)
 
-# a product with _ACROSS brings one bit of each file, b to g, to the top; one with _UP does it for ranks of the a file
+# a product with _ACROSS moves one bit of each file, b to g, to the top; one with _UP does so for ranks of the a file
 A_FILE = np.uint64(squares(lambda f, r: f == 0))
 _ACROSS, _UP = np.uint64(0x0202020202020202), np.uint64(0x0080402010080400)
 
@@ -61,9 +61,9 @@ def _gathered(line, factor):
 
 
 def _open_lines() -> tuple[np.ndarray, np.ndarray]:
-    """What is reached from each place of a line of eight, by what stands on its six inner places.
+    """The squares attacked from each place of a line of eight, by the gathered bits of its six inner places.
 
-    The first table repeats the line on every rank, the second holds it in the a file.
+    The first table repeats the line on every rank, the second has it on the a file.
     """
     on_ranks, on_file = np.zeros(8 * 64, np.uint64), np.zeros(8 * 64, np.uint64)
     for inner in range(64):
@@ -89,7 +89,7 @@ _ON_RANKS, _ON_FILE = _open_lines()
 
 @jitable
 def reach(kind, square, taken):
-    """The squares that a piece other than a pawn attacks, own pieces and squares beyond a small board included."""
+    """The squares that a piece other than a pawn attacks; own pieces and squares beyond a small board are included."""
     at, kind = uint64(square), uint64(kind)
     file, rank = (at & uint64(7)) << uint64(6), (at >> uint64(3)) << uint64(6)
     slides = kind >> uint64(2)
@@ -122,7 +122,7 @@ def pawn_attacks(pawns, colour):
 
 @jitable
 def targets(size, board, colour):
-    """The squares that a side could move to if it were its turn, and perhaps squares of its own pieces.
+    """The squares that a side could move to if it were its turn; squares of its own pieces may be included.
 
     The en passant square counts for pawns of both sides, though only one of them may take there.
     """

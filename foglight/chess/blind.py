@@ -1,20 +1,21 @@
-"""Chess in which a side sees its own pieces only: what it may request, what becomes of it, what it senses and is told.
+"""Chess in which a side sees only its own pieces: requests, their outcomes, sense actions and observations.
 
-Requests are the moves that would be possible if nobody else were on the board, and pawns taking on any square that is
-not their own side's. What stands in the way decides what becomes of one: sliding pieces stop at, and take, the first
-piece that they meet, pawns stop before it or stay, castling fails if anything is between king and rook. Otherwise the
-turn is passed. That is how `reconchess` plays; check is nothing, so castling looks at no attacks.
+Requests are the moves that would be possible if no enemy piece were on the board, and captures of pawns on any square
+without an own piece. Enemy pieces in the way decide the outcome: a sliding piece stops at, and takes, the first piece
+that it meets; a pawn stops before it or stays; castling fails if any piece is between king and rook. A request that
+fails passes the turn. These are the rules of `reconchess`; there is no check, so castling does not depend on attacks.
 
-actions  0-63: sense around a square; 64: sense nothing; 65 + move: request it, numbered as in `moves.py`; 4739: pass
-window   what stands on the three by three squares around one: four times nine bits, one for each of the board's first
-         four words; in each, from the lower left by rows, 0 beyond the edge
-codes    what a viewer is told, one number for a transition, never 0:
-         who senses           1 + action + 2^13 window
-         who moves            1 + action + 2^13 landed + 2^20 taken + 2^27 result
-         others, of a sense   1
-         others, of a move    2 + taken + 2^7 result
-         `landed` and `taken` are 1 + the square entered, and where a piece was taken, or 0; castling enters two
-         squares, the lower one counts; `result` is the game's own
+actions  0-63: sense around a square; 64: sense nothing; 65 + move: request a move, numbered as in `moves.py`; 4739:
+         pass
+window   the pieces on the three by three squares around one: nine bits for each of the board's first four words; in
+         each, by rows from the lower left, 0 beyond the edge
+codes    the observation of a viewer, one number per transition, never 0:
+         the seat that senses      1 + action + 2^13 window
+         the seat that moves       1 + action + 2^13 landed + 2^20 taken + 2^27 result
+         others, after a sense     1
+         others, after a move      2 + taken + 2^7 result
+         `landed` is 1 + the square entered, or 0; castling enters two squares, of which the lower counts; `taken` is
+         1 + the square of a captured piece, or 0; the game defines `result`
 """
 
 import numpy as np
@@ -51,26 +52,26 @@ from foglight.compile import jitable
 NONE = -1  # no square, no move
 NO_SENSE, FIRST_MOVE, PASS = 64, 65, 65 + NUM_MOVES
 NUM_ACTIONS = PASS + 1
-SENSED = 1  # what others are told of a sense
-SIZE = 8  # the only board
-_CASTLING_FROM = 4  # the first special of a move that is castling
+SENSED = 1  # the observation of others after a sense action
+SIZE = 8  # the only size of a board
+_CASTLING_FROM = 4  # specials of a move from this on are castling
 
-WINDOW = np.array(  # by square: those that are sensed
+WINDOW = np.array(  # by square: the set of squares that a sense action there shows
     [squares(lambda f, r, s=s: abs(f - s % 8) <= 1 and abs(r - s // 8) <= 1) for s in range(64)], np.uint64
 )
 
 
 def _between() -> np.ndarray:
-    """The squares between two that are on a line, without both; none for others."""
-    found = np.zeros(64 * 64, np.uint64)
+    """The squares strictly between two squares on a line, by 64 * start + end; the empty set if there is no line."""
+    table = np.zeros(64 * 64, np.uint64)
     for start in range(64):
         for right, up in ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1)):
             file, rank, passed = start % 8 + right, start // 8 + up, 0
             while 0 <= file < 8 and 0 <= rank < 8:
-                found[64 * start + 8 * rank + file] = passed
+                table[64 * start + 8 * rank + file] = passed
                 passed |= 1 << (8 * rank + file)
                 file, rank = file + right, rank + up
-    return found
+    return table
 
 
 BETWEEN = _between()
@@ -81,21 +82,21 @@ BETWEEN = _between()
 
 @jitable
 def write_requests(board, out):
-    """Write the moves that the side to move may request, ascending, into `out`; how many."""
+    """Write the moves that the side to move may request, ascending, into `out`, and return their number."""
     first, second, third, own, _ = facing(SIZE, board)
     return write_where(SIZE, board, (first, second, third), own, own, ~own, out)
 
 
 @jitable
 def random_request(board, random, out):
-    """One of these or passing, NUM_MOVES, all alike; room as for `moves.random_move`."""
+    """A uniformly random request, or NUM_MOVES for passing; `out` has room as for `moves.random_move`."""
     first, second, third, own, _ = facing(SIZE, board)
     return random_where(SIZE, board, (first, second, third), own, own, ~own, 1, random, out)
 
 
 @jitable
 def outcome(board, move):
-    """The move that becomes of a requested one, or NONE if the turn is passed."""
+    """The move that is played when `move` is requested, or NONE if the turn is passed."""
     start, end, special = meaning_seen(move)
     over = 0 if get(board, TURN) == WHITE else 56
     start, end = start ^ over, end ^ over
@@ -122,7 +123,7 @@ def outcome(board, move):
 
 @jitable
 def play_outcome(board, taken_move):
-    """Play what became of a request, in place; the kind of the piece that was taken, and its square, or EMPTY and 0."""
+    """Play the outcome of a request in place; the kind and square of the piece that was taken, or EMPTY and 0."""
     if taken_move != NONE:
         return play(SIZE, board, taken_move)
     clock, plies = get(board, CLOCK) + 1, get(board, PLIES) + 1
@@ -142,7 +143,7 @@ def play_outcome(board, taken_move):
 
 @jitable
 def window(board, square):
-    """What stands around a square."""
+    """The pieces around a square, packed as above."""
     found = uint64(0)
     for i in range(WHITES + 1):
         near = board[i] & WINDOW[square]
@@ -161,12 +162,12 @@ def unfold(seen, square, out):
         out[i] = near << uint64(square - 9) if square >= 9 else near >> uint64(9 - square)
 
 
-# What is told ---------------------------------------------------------------------------------------------------
+# Observations ---------------------------------------------------------------------------------------------------
 
 
 @jitable
 def one_or_none(places):
-    """1 + the lowest of a set of squares, or 0 if it is empty."""
+    """1 + the lowest square of a set, or 0 if it is empty."""
     return 1 + lowest(places) if places != uint64(0) else 0
 
 
@@ -179,14 +180,14 @@ def where_taken(before, after):
 
 @jitable
 def sense_code(board, action):
-    """What a seat is told that senses."""
+    """The observation a seat gets from a sense action."""
     seen = 0 if action == NO_SENSE else window(board, action)
     return 1 + action + (seen << 13)
 
 
 @jitable
 def move_code(before, action, after, result):
-    """What a seat is told that moves."""
+    """The observation a seat gets from its own move or pass."""
     own = get(before, TURN)
     landed = one_or_none(pieces_of(after, own) & ~pieces_of(before, own))
     return 1 + action + (landed << 13) + (where_taken(before, after) << 20) + (result << 27)
@@ -194,24 +195,27 @@ def move_code(before, action, after, result):
 
 @jitable
 def others_code(before, action, after, result):
-    """What everybody else is told."""
+    """The observation that all other viewers get from an action."""
     return SENSED if action < FIRST_MOVE else 2 + where_taken(before, after) + (result << 7)
 
 
 @jitable
 def parted_sense(code):
-    """Action and window of a code of who senses."""
+    """The action and the window in a code of the seat that senses."""
     return (code - 1) & 0x1FFF, (code - 1) >> 13
 
 
 @jitable
 def parted_move(code):
-    """Action, square entered, square where a piece was taken (or NONE), and result, of a code of who moves."""
+    """The action, the square entered, the square of a captured piece (NONE without one) and the result.
+
+    `code` is one of the seat that moves.
+    """
     code -= 1
     return code & 0x1FFF, (code >> 13 & 127) - 1, (code >> 20 & 127) - 1, code >> 27
 
 
 @jitable
 def parted_other(code):
-    """Where a piece was taken (or NONE), and result, of the code that others get of a move."""
+    """The square of a captured piece (or NONE) and the result in the code that others get after a move."""
     return (code - 2 & 127) - 1, code - 2 >> 7

@@ -1,16 +1,16 @@
-"""Pseudo-legal moves: which there are, drawing one at random, playing one.
+"""Pseudo-legal moves: list them, draw one at random, play one.
 
 A move is an integer, numbered as in OpenSpiel, and always as the side that moves sees it: black counts the ranks from
-its own side. There are 73 for each square that a piece may leave:
+its own side. There are 73 numbers for each square that a piece may leave:
 
     move  = 73 * (8 * file + rank) + plane
-    plane   0-8: a pawn becomes a rook, a bishop, a knight, each of them ahead, taking to the right, to the left;
+    plane   0-8: a pawn promotes to a rook, a bishop, a knight, each of them ahead, taking to the right, to the left;
             9-22: along the file, by -7 to -1 and 1 to 7; 23-36: along the rank; 37-50: along the rising diagonal;
             51-64: along the falling diagonal, by files; 65-72: the knight's leaps
     4672 and 4673: castling to the left and to the right
 
-A pawn that reaches the last rank by a plane from 9 on becomes a queen. Double steps, en passant and castling belong to
-the full board.
+A pawn that reaches the last rank by a plane from 9 on promotes to a queen. Double steps, en passant and castling exist
+on the full board only.
 """
 
 import numpy as np
@@ -55,7 +55,7 @@ from foglight.randomness import below
 NUM_MOVES, CASTLE_LEFT, CASTLE_RIGHT = 4674, 4672, 4673
 _PLANES = 73
 _BECOMES = np.array([QUEEN, ROOK, BISHOP, KNIGHT, QUEEN, QUEEN], np.int64)  # by the special of a move
-_PLAIN, _TO_THE_LEFT, _TO_THE_RIGHT = 0, 4, 5  # specials: 1-3 are the underpromotions, the others castling
+_PLAIN, _TO_THE_LEFT, _TO_THE_RIGHT = 0, 4, 5  # specials of a move: 1-3 are underpromotions, 4 and 5 castling
 _LEAPS = ((-2, -1), (-2, 1), (-1, -2), (-1, 2), (2, -1), (2, 1), (1, -2), (1, 2))
 
 
@@ -72,7 +72,7 @@ def _steps() -> tuple[tuple[int, int], ...]:
 
 
 def _tables() -> tuple[np.ndarray, np.ndarray]:
-    """What each move means, start + 64 * end + 4096 * special, and the move from each start to each end."""
+    """Two tables: start + 64 * end + 4096 * special by move, and the plain move by 64 * start + end."""
     meaning, number = np.zeros(NUM_MOVES, np.uint16), np.zeros(64 * 64, np.uint16)
     planes = [(file, 1, special) for special in (1, 2, 3) for file in (0, 1, -1)]
     planes += [(file, rank, _PLAIN) for file, rank in _steps()]
@@ -94,14 +94,14 @@ def _tables() -> tuple[np.ndarray, np.ndarray]:
 _MEANING, _NUMBER = _tables()
 
 
-# the castling rights that are left when a piece enters a square, and when one leaves it; who takes a king leaves them
+# by square: the castling rights that remain when a piece enters it, and when one leaves it; taking a king changes none
 _ENTERING = np.full(64, 15, np.uint64)
 _ENTERING[[0, 7, 56, 63]] = [15 - WHITE_LEFT, 15 - WHITE_RIGHT, 15 - BLACK_LEFT, 15 - BLACK_RIGHT]
 _LEAVING = _ENTERING.copy()
 _LEAVING[[4, 60]] = [BLACK_LEFT + BLACK_RIGHT, WHITE_LEFT + WHITE_RIGHT]
 
 
-# As the mover sees it -------------------------------------------------------------------------------------------
+# From the mover's side ------------------------------------------------------------------------------------------
 
 
 @jitable
@@ -117,7 +117,7 @@ def facing(size, board):
 
 @jitable
 def _pawn_targets(size, pawns, prey, free):
-    """Where pawns go: one step, two steps, taking to the right, taking to the left."""
+    """The squares that pawns reach: by one step, by two steps, taking to the right, taking to the left."""
     one = pawns << uint64(8) & free
     two = (one & THIRD_RANK[size]) << uint64(8) & free
     return one, two, (pawns & NOT_H_FILE) << uint64(9) & prey, (pawns & NOT_A_FILE) << uint64(7) & prey
@@ -139,12 +139,12 @@ def _kind_in(first, second, third, square):
     return (first >> at) & one | ((second >> at) & one) << one | ((third >> at) & one) << uint64(2)
 
 
-# Which moves there are ------------------------------------------------------------------------------------------
+# Lists of moves -------------------------------------------------------------------------------------------------
 
 
 @jitable
 def write_moves(size, board, out):
-    """Write the moves of the side to move, ascending, into `out`; how many."""
+    """Write the moves of the side to move, ascending, into `out`, and return their number."""
     first, second, third, own, passed = facing(size, board)
     taken = first | second | third
     return write_where(size, board, (first, second, third), own, taken, taken & ~own | passed, out)
@@ -152,7 +152,10 @@ def write_moves(size, board, out):
 
 @jitable
 def write_where(size, board, kinds, own, taken, prey, out):
-    """The same, where `taken` squares are in the way and pawns take on squares of `prey`, all as the mover sees it."""
+    """Write the moves for other obstacles: `taken` squares block pieces, and pawns take on squares of `prey`.
+
+    All sets are as the mover sees them; `kinds` are the three words of kinds.
+    """
     first, second, third = kinds
     pawns = own & first & ~second & ~third
     one, two, right, left = _pawn_targets(size, pawns, prey, AREA[size] & ~taken)
@@ -198,7 +201,7 @@ def _write_underpromotions(square, ahead, to_right, to_left, out, n):
 
 @jitable
 def _write_ends(square, ends, out, n):
-    """Moves along lines: the lines in the order of their planes, and on each the moves in the order of theirs."""
+    """Write the moves along lines in the order of their planes."""
     for line in (FILE[square], RANK[square], RISING[square]):
         rest = ends & line
         while rest != uint64(0):
@@ -245,12 +248,12 @@ def has_move(size, board):
         if reach(_kind_in(first, second, third, square), square, taken) & AREA[size] & ~own != uint64(0):
             return True
         rest = without_lowest(rest)
-    return False  # castling needs free squares beside the king, so that the king could move too
+    return False  # a king that can castle can also move, for the squares beside it are free
 
 
 @jitable
 def random_move(size, board, random, out):
-    """A uniformly random move; `out` has room for two numbers a piece, and eight more."""
+    """A uniformly random move; `out` has room for two numbers per piece and eight more."""
     first, second, third, own, passed = facing(size, board)
     taken = first | second | third
     return random_where(size, board, (first, second, third), own, taken, taken & ~own | passed, 0, random, out)
@@ -258,12 +261,12 @@ def random_move(size, board, random, out):
 
 @jitable
 def random_where(size, board, kinds, own, taken, prey, more, random, out):
-    """The same, of the moves that `write_where` writes and `more` others; NUM_MOVES stands for one of these."""
+    """A uniformly random one of the moves of `write_where` and `more` others; NUM_MOVES stands for the others."""
     first, second, third = kinds
     pawns = own & first & ~second & ~third
     one, two, right, left = _pawn_targets(size, pawns, prey, AREA[size] & ~taken)
     free = AREA[size] & ~own
-    # a list of (where from, where to): a square from 0 to 63, or 64 plus the steps that pawns have come
+    # pairs of start and set of ends; a start is a square from 0 to 63, or 64 + the step from a pawn's start to its end
     out[0], out[1] = 64 + 8, int64(one)
     out[2], out[3] = 64 + 9, int64(right)
     out[4], out[5] = 64 + 7, int64(left)
@@ -303,7 +306,7 @@ def random_where(size, board, kinds, own, taken, prey, more, random, out):
 
 @jitable
 def _underpromotion(ahead, to_right, to_left, n):
-    """The n-th of them, each to three kinds."""
+    """The n-th underpromotion onto these squares; there are three kinds for each square."""
     kind, n = n % 3, n // 3
     direction = 0
     ends, came = ahead, 8
@@ -322,20 +325,20 @@ def _underpromotion(ahead, to_right, to_left, n):
 
 @jitable
 def meaning_seen(move):
-    """Where a move starts and ends as the mover sees it, and its special: 0, 1-3 underpromotion, 4-5 castling."""
+    """The start and end of a move as the mover sees it, and its special: 0, 1-3 underpromotion, 4-5 castling."""
     packed = int64(_MEANING[move])
     return packed & 63, packed >> 6 & 63, packed >> 12
 
 
 @jitable
 def move_between(start, end):
-    """The move from one square to another as the mover sees them, neither castling nor an underpromotion."""
+    """The plain move between two squares as the mover sees them: neither castling nor an underpromotion."""
     return int64(_NUMBER[64 * start + end])
 
 
 @jitable
 def play(size, board, move):
-    """Play a move in place; the kind of the piece that was taken, and its square, or EMPTY and 0."""
+    """Play a move in place; the kind and square of the piece that was taken, or EMPTY and 0."""
     state = board[STATE]
     colour = state & uint64(1)
     start, end, special = meaning_seen(move)
@@ -374,7 +377,7 @@ def play(size, board, move):
 
 @jitable
 def can_be_passed(board, square, colour):
-    """Whether a pawn of that colour stands beside a square, so that it can take en passant a pawn that is there."""
+    """Whether a pawn of this colour stands beside a square, so that it could take a pawn there en passant."""
     place = bit(square)
     beside = (place & NOT_A_FILE) >> uint64(1) | (place & NOT_H_FILE) << uint64(1)
     return beside & pieces_of(board, colour) & of_kind(board, PAWN) != uint64(0)
@@ -382,7 +385,7 @@ def can_be_passed(board, square, colour):
 
 @jitable
 def _bring_rook(board, king, special, colour):
-    """Castling: the rook leaps over the king."""
+    """Move the rook of a castling king."""
     corner, beside = (king - 4, king - 1) if special == _TO_THE_LEFT else (king + 3, king + 1)
     for i in range(3):
         board[i] = board[i] & ~bit(corner) | uint64(ROOK >> i & 1) << uint64(beside)

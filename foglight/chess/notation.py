@@ -1,6 +1,6 @@
-"""Chess for people: FEN, standard algebraic notation (SAN), and the other ways in which moves are written.
+"""The text of chess: FEN, standard algebraic notation (SAN), and other notations of moves. In Python only.
 
-In Python only. FEN is the usual one, with as many ranks as the board has. SAN follows OpenSpiel: no marks for check.
+A FEN has as many ranks as the board. SAN follows OpenSpiel: it has no marks for check.
 """
 
 import functools
@@ -33,25 +33,25 @@ _RIGHTS = "KQkq"
 
 
 def square_name(square: int) -> str:
-    """`e4`."""
+    """The name of a square, such as `e4`."""
     return cell(square, 8)
 
 
 def letters(board: Any) -> list[str]:
-    """The letter of the piece on each of the 64 squares, white's in capitals; a dot where there is none."""
+    """The letter of the piece on each of the 64 squares, white's in capitals; a dot for an empty square."""
     first, second, third, whites = (int(word) for word in board[: WHITES + 1])
-    found = []
+    signs = []
     for square in range(64):
         kind = first >> square & 1 | (second >> square & 1) << 1 | (third >> square & 1) << 2
-        found.append(_LETTERS[kind] if whites >> square & 1 else _LETTERS[kind].lower())
-    return found
+        signs.append(_LETTERS[kind] if whites >> square & 1 else _LETTERS[kind].lower())
+    return signs
 
 
 # FEN ------------------------------------------------------------------------------------------------------------
 
 
 def fen(size: int, board: Any, signs: list[str] | None = None) -> str:
-    """The position as FEN; `signs` may say what to write for each of the 64 squares, a dot for an empty one."""
+    """The position as FEN; `signs` may replace the letters of the 64 squares, with a dot for an empty one."""
     passed = get(board, EN_PASSANT)
     return " ".join(
         (
@@ -66,10 +66,10 @@ def fen(size: int, board: Any, signs: list[str] | None = None) -> str:
 
 
 def _placement(size: int, signs: list[str]) -> str:
-    written = "/".join("".join(signs[8 * rank : 8 * rank + size]) for rank in reversed(range(size)))
+    text = "/".join("".join(signs[8 * rank : 8 * rank + size]) for rank in reversed(range(size)))
     for run in range(size, 0, -1):
-        written = written.replace("." * run, str(run))
-    return written
+        text = text.replace("." * run, str(run))
+    return text
 
 
 def read_fen(text: str) -> tuple[int, np.ndarray]:
@@ -118,14 +118,14 @@ def read_square(text: str) -> int:
 
 
 class Written(NamedTuple):
-    """A move taken apart."""
+    """The parts of a move."""
 
     start: int
     end: int
-    piece: str  # a capital
+    piece: str  # a capital letter
     takes: bool
-    promoted: str  # a capital, or nothing
-    castling: str  # O-O, O-O-O or nothing
+    promoted: str  # a capital letter, or empty
+    castling: str  # O-O, O-O-O or empty
 
     @property
     def coordinates(self) -> str:
@@ -133,10 +133,10 @@ class Written(NamedTuple):
 
 
 def move_names(size: int, board: Any) -> dict[int, tuple[str, ...]]:
-    """The ways to write each move of the side to move, the best one first; no two moves share one.
+    """The names of each move of the side to move, the best one first; no two moves share a name.
 
-    Names are told apart without regard to capitals, so that the bishop's `Bxc3` and the b pawn's `bxc3` are no names
-    where both can be played; the best ones are then `Bd2xc3` and `b2c3`.
+    Capitals do not distinguish names. So where both the bishop's `Bxc3` and the b pawn's `bxc3` can be played, neither
+    is a name; the best names are then `Bd2xc3` and `b2c3`.
     """
     return _move_names(size, board[:WORDS].tobytes())
 
@@ -148,18 +148,21 @@ def san(size: int, board: Any, move: int) -> str:
 
 
 def coordinates(size: int, board: Any, move: int) -> str:
-    """`e2e4`, `e7e8q`; castling is the king's step."""
+    """The move by its squares: `e2e4`, `e7e8q`; castling is the king's step."""
     return _taken_apart(size, board)[move].coordinates
 
 
 def read_coordinates(board: Any, text: str) -> int:
-    """The move that is written as `e2e4` or `e7e8n`, whether it can be played or not."""
+    """The number of a move such as `e2e4` or `e7e8n`, whether it is legal or not."""
     start, end = read_square(text[:2]), read_square(text[2:4])
     return numbered(start, end, text[4:5], kind_at(board, start) == KING, get(board, TURN) == WHITE)
 
 
 def numbered(start: int, end: int, promoted: str, king: bool, white: bool) -> int:
-    """The move from square to square of a king or another piece; `promoted` is a letter of `qrbn`, or nothing."""
+    """The number of the move from square to square.
+
+    `king` says whether a king moves, and `white` whether white does; `promoted` is a letter of `qrbn`, or empty.
+    """
     if king and abs(end - start) == 2:
         return CASTLE_LEFT if end < start else CASTLE_RIGHT
     over = 0 if white else 56
@@ -183,8 +186,8 @@ def _move_names(size: int, words: bytes) -> dict[int, tuple[str, ...]]:
 
 
 def _taken_apart(size: int, board: Any) -> dict[int, Written]:
-    """Each move of the side to move."""
-    white, signs, found = get(board, TURN) == WHITE, letters(board), {}
+    """The parts of each move of the side to move, by number."""
+    white, signs, parts = get(board, TURN) == WHITE, letters(board), {}
     for move in list_moves(size, board).tolist():
         start, end, special = (int(part) for part in meaning_seen(move))
         if not white:
@@ -192,16 +195,16 @@ def _taken_apart(size: int, board: Any) -> dict[int, Written]:
         piece, castling = signs[start].upper(), {CASTLE_LEFT: "O-O-O", CASTLE_RIGHT: "O-O"}.get(move, "")
         last = piece == "P" and end // 8 in (0, size - 1)
         takes = signs[end] != "." or (piece == "P" and start % 8 != end % 8)
-        found[move] = Written(start, end, piece, takes, "QRBN"[special] if last else "", castling)
-    return found
+        parts[move] = Written(start, end, piece, takes, "QRBN"[special] if last else "", castling)
+    return parts
 
 
 def _rivals(written: dict[int, Written]) -> dict[tuple[str, int], list[int]]:
-    """From where a piece of each kind can go to each square."""
-    found: dict[tuple[str, int], list[int]] = {}
+    """The squares from which a piece of each kind can go to each square."""
+    starts: dict[tuple[str, int], list[int]] = {}
     for one in written.values():
-        found.setdefault((one.piece, one.end), []).append(one.start)
-    return found
+        starts.setdefault((one.piece, one.end), []).append(one.start)
+    return starts
 
 
 def _san(one: Written, rivals: dict[tuple[str, int], list[int]]) -> str:

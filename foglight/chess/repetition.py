@@ -1,7 +1,7 @@
-"""Positions that have come before: a 32-bit hash of each since the last capture or pawn move, two to a word.
+"""The history of positions, for draws by repetition: a 32-bit hash of each since the last capture or pawn move.
 
-The hash of the position that the clock says is number n is half n of the history. Nothing before a capture or a pawn
-move can come again. Positions are the same if pieces, side to move, castling rights and en passant square are.
+A word holds two hashes; the hash of the position at clock n is the n-th half word. No position before a capture or a
+pawn move can occur again. Positions are equal if pieces, side to move, castling rights and en passant square are.
 """
 
 from numpy import uint64
@@ -13,12 +13,12 @@ from foglight.compile import compiled_twin, jitable
 HISTORY_WORDS = CLOCK_LIMIT // 2
 _FACTOR = 0x9E3779B97F4A7C15
 _LOW = uint64(0xFFFFFFFF)
-_SAME_POSITION = (1 << (EN_PASSANT[1] + EN_PASSANT[2])) - 1  # the bits of the state that count
+_SAME_POSITION = (1 << (EN_PASSANT[1] + EN_PASSANT[2])) - 1  # the bits of the state that are part of a position
 assert (TURN[0], CASTLING[0], EN_PASSANT[0], TURN[1]) == (STATE, STATE, STATE, 0)
 
 
 def stirred(key, word):
-    """One more word taken into a hash: a single product, which is enough for a hash that is only ever compared."""
+    """A hash with one more word: a single product, which is enough for a hash that is only compared."""
     key = (int(key) ^ int(word)) * _FACTOR & (2**64 - 1)
     return key ^ key >> 32
 
@@ -31,7 +31,7 @@ def _stirred(key, word):
 
 @jitable
 def position_hash(board):
-    """32 bits of the position."""
+    """A 32-bit hash of the position."""
     key = uint64(0)
     for i in range(WHITES + 1):
         key = uint64(stirred(key, board[i]))
@@ -40,13 +40,13 @@ def position_hash(board):
 
 @jitable
 def remember(board, history, before):
-    """Take the position into the history, after a ply from clock `before`; how often it has come before.
+    """Add the position to the history, after a ply from clock `before`, and return how often it occurred before.
 
-    What can no longer come again is cleared, so that equal positions with equal pasts are equal words.
+    Positions that cannot occur again are cleared, so that equal positions with equal pasts have equal words.
     """
     clock = get(board, CLOCK)
     if clock >= CLOCK_LIMIT:
-        return 0  # a draw already
+        return 0  # the game is drawn already
     key = position_hash(board)
     if clock == 0:
         for i in range(1, before // 2 + 1):

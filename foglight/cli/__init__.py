@@ -10,7 +10,7 @@ from foglight.names import BadInput
 
 
 def main() -> None:
-    """Run the command line; whatever a person got wrong ends in one line on stderr and exit code 2."""
+    """Run the command line. A mistake of the user ends in one line on stderr and exit code 2."""
     try:
         sys.exit(app(standalone_mode=False) or 0)
     except BadInput as error:
@@ -21,9 +21,9 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(0)
     except Exception as error:
-        # Typer's own complaints; depending on its version they are Click's classes or a copy of them
+        # Typer's usage errors: Click's classes or copies of them, depending on Typer's version
         if not hasattr(error, "format_message"):
             raise
-        if type(error).__name__ == "NoArgsIsHelpError":  # the help is on the screen
+        if type(error).__name__ == "NoArgsIsHelpError":  # the help has been printed already
             sys.exit(0)
         fail(f"{error.format_message().rstrip('.')}; see foglight --help", 2)

@@ -1,4 +1,4 @@
-"""What all commands share: the app and its groups, the consoles, tables and bars."""
+"""Shared by all commands: the app and its groups, the consoles, tables and progress bars."""
 
 import sys
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-bench = typer.Typer(help="Measure speed against a peer, in one run.", no_args_is_help=True)
+bench = typer.Typer(help="Measure speed side by side with other libraries.", no_args_is_help=True)
 study = typer.Typer(help="Reproduce published tables and figures.", no_args_is_help=True)
 app.add_typer(bench, name="bench")
 app.add_typer(study, name="study")
@@ -24,16 +24,18 @@ app.add_typer(study, name="study")
 out = Console(highlight=False, markup=False)
 err = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
-Json = Annotated[bool, typer.Option("--json", help="Print data for programs instead of text.")]
-Seed = Annotated[int, typer.Option(help="Everything random follows from it.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Seed = Annotated[int, typer.Option(help="Seed of all random numbers; at least 0.")]
 
 
 def fail(message: str, code: int) -> NoReturn:
+    """Print a message on stderr and exit with this code."""
     err.print(message)
     sys.exit(code)
 
 
 def show(rows: list[dict[str, Any]]) -> None:
+    """Print rows as a table; the keys of the first row are the headings."""
     table = Table(box=None, pad_edge=False)
     for column in rows[0]:
         table.add_column(column, overflow="fold")
@@ -44,7 +46,10 @@ def show(rows: list[dict[str, Any]]) -> None:
 
 @contextmanager
 def bar(noun: str) -> Iterator[Any]:
-    """A bar on stderr, for people; refreshed by hand, so that no thread of it is there when workers are forked."""
+    """A progress bar on stderr, shown on a terminal only.
+
+    It refreshes when it is updated: a refresh thread of its own would be forked into the workers.
+    """
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
     with Progress(*columns, console=err, auto_refresh=False, disable=not err.is_terminal) as bar:
         task = bar.add_task(noun, total=None)

@@ -8,12 +8,12 @@ NOTHING_THERE = "."
 
 
 def heat(belief: Marginals) -> Any:
-    """The belief for a terminal: a board whose cells glow where something may be hidden, or a table."""
+    """The belief for a terminal: a heat map of the board if the game has one, otherwise a table."""
     return _board(belief) if belief.columns else _table(belief)
 
 
 def _uncertain(odds: dict[str, float]) -> tuple[str, float]:
-    """The likeliest thing that may be there beside nothing, and how likely it is."""
+    """The likeliest content of a place other than nothing, and its probability."""
     things = {what: share for what, share in odds.items() if what != NOTHING_THERE}
     return max(things.items(), key=lambda item: item[1]) if things else (NOTHING_THERE, 0.0)
 

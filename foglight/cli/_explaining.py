@@ -1,4 +1,4 @@
-"""Why an agent moved as it did, for people and for programs."""
+"""Explanations of an agent's moves, as text and as plain data."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,11 +8,11 @@ from foglight.agents import Agent
 from foglight.cli._app import out, show
 from foglight.rules import Game
 
-_ODDS = ("odds", "strategy")  # notes with a number for each action
+_ODDS = ("odds", "strategy")  # names of notes that hold one probability per action
 
 
 class Explained(Agent):
-    """Another agent, whose moves are explained at the terminal as it makes them."""
+    """A wrapper of an agent that prints each of its moves and the explanation at the terminal."""
 
     at_terminal = True
 
@@ -45,7 +45,7 @@ class Explained(Agent):
 
 
 def account(agent: Agent, choices: Mapping[int, Sequence[str]]) -> dict[str, Any]:
-    """An agent's explanation of its last action as plain data; actions best first."""
+    """An agent's explanation of its last action as plain data: the action played first, then the others, best first."""
     why = agent.explain()
     odds = next((why.notes[name] for name in _ODDS if name in why.notes), None)
     rows: list[dict[str, Any]] = []
@@ -73,15 +73,15 @@ def account(agent: Agent, choices: Mapping[int, Sequence[str]]) -> dict[str, Any
 
 
 def tell(facts: dict[str, Any]) -> None:
-    """The account as two tables: the actions, the one played first, and what the choice rests on."""
+    """Print an account as two tables: the actions, and the facts that the choice rests on."""
     show([{column: _text(column, number) for column, number in row.items()} for row in facts["actions"]])
     if not facts["worlds"]:
-        known = "no choice, no search" if len(facts["actions"]) == 1 else "none"
+        belief = "no choice, no search" if len(facts["actions"]) == 1 else "none"
     else:
         kind = "all there are" if facts["exact"] else "a sample"
-        known = f"{facts['worlds']:,} world{'s' * (facts['worlds'] > 1)}, {kind}"
+        belief = f"{facts['worlds']:,} world{'s' * (facts['worlds'] > 1)}, {kind}"
     rows = {
-        "belief": known,
+        "belief": belief,
         "iterations": f"{facts['iterations']:,}",
         "time": f"{1000 * facts['seconds']:,.1f} ms",
         **{name: _text(name, note) for name, note in facts["notes"].items()},

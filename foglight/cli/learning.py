@@ -13,9 +13,15 @@ from foglight.cli._app import Json, Seed, app, bar, fail
 from foglight.games import load_game
 from foglight.names import BadInput
 
-Game = Annotated[str, typer.Argument(help="A game of two seats, such as 'leduc_poker'.")]
-Mass = Annotated[bool, typer.Option(help="Multiply outputs by the mass of an information state; the paper does not.")]
-Device = Annotated[str, typer.Option(help="Device that trains: cpu or cuda.")]
+Game = Annotated[str, typer.Argument(help="A two-player game, such as 'leduc_poker'.")]
+Mass = Annotated[
+    bool,
+    typer.Option(
+        help="Multiply each output by the probability that chance and the other seat lead to the information state; "
+        "the paper's networks have to learn this factor."
+    ),
+]
+Device = Annotated[str, typer.Option(help="PyTorch device for training: cpu or cuda.")]
 
 
 @app.command()
@@ -23,24 +29,24 @@ def train(
     game: Game,
     folder: Annotated[Path | None, typer.Option(help="Folder of the run; by default runs/train-GAME.")] = None,
     kind: Annotated[str, typer.Option(help="Network: histories, particle or concatenation.")] = "histories",
-    depth: Annotated[int, typer.Option(help="Depth of the trunks that are solved, in transitions.")] = 2,
-    particles: Annotated[int, typer.Option(help="Histories that a belief holds at most.")] = 100,
+    depth: Annotated[int, typer.Option(help="Transitions per trunk.")] = 2,
+    particles: Annotated[int, typer.Option(help="Maximum number of histories in a belief.")] = 100,
     iterations: Annotated[int, typer.Option(help="CFR+ iterations per trunk.")] = 50,
-    rounds: Annotated[int, typer.Option(help="Rounds, each of games and then training.")] = 16,
+    rounds: Annotated[int, typer.Option(help="Rounds of self-play followed by training.")] = 16,
     games: Annotated[int, typer.Option(help="Games per round.")] = 200,
     steps: Annotated[int, typer.Option(help="Training steps per round.")] = 500,
     easy: Annotated[
-        int, typer.Option(help="Solve to the end of the game where that takes fewer nodes than this; 0: never.")
+        int, typer.Option(help="Solve a trunk to the end of the game if that takes fewer nodes than this; 0: never.")
     ] = 0,
-    base: Annotated[int, typer.Option(help="Width of a base.")] = 64,
-    width: Annotated[int, typer.Option(help="Width of the regression's hidden layers.")] = 256,
+    base: Annotated[int, typer.Option(help="Outputs of the network that embeds each information state.")] = 64,
+    width: Annotated[int, typer.Option(help="Width of the hidden layers of the value regression.")] = 256,
     mass: Mass = True,
     device: Device = "cpu",
     processes: Annotated[int, typer.Option(help="Processes that play games; 0: one per core.")] = 0,
     seed: Seed = 0,
     json_: Json = False,
 ) -> None:
-    """Train a value network by self-play, for the agent particle_resolving; the same command resumes."""
+    """Train a value network for the agent particle_resolving by self-play; run the command again to resume."""
     name = str(load_game(game))
     _check(1, depth=depth, particles=particles, iterations=iterations, rounds=rounds, games=games, steps=steps)
     _check(1, base=base, width=width)
@@ -70,20 +76,32 @@ def train_trunk(
     depth: Annotated[int, typer.Argument(help="Transitions from the start of the game to the end of the trunk.")],
     folder: Annotated[Path | None, typer.Option(help="Folder of the run; by default runs/train-trunk-GAME.")] = None,
     kind: Annotated[str, typer.Option(help="Network: positional, particle, concatenation or histories.")] = "particle",
-    strategies: Annotated[int, typer.Option(help="Random strategies that the data set is made of.")] = 1000,
+    strategies: Annotated[int, typer.Option(help="Random strategies from which the data set is made.")] = 1000,
     iterations: Annotated[int, typer.Option(help="CFR+ iterations per subgame of the data set.")] = 100,
     recall: Annotated[str, typer.Option(help="Recall of the features: perfect or imperfect.")] = "perfect",
-    sparse: Annotated[float, typer.Option(help="Least share of each range that is kept, from 0 to 1.")] = 1.0,
-    steps: Annotated[int, typer.Option(help="Training steps in all.")] = 10_000,
-    base: Annotated[int, typer.Option(help="Width of a base; 0: that of the positional network's list.")] = 0,
-    width: Annotated[int, typer.Option(help="Width of the regression's hidden layers; 0: 5 times its input.")] = 0,
+    sparse: Annotated[
+        float,
+        typer.Option(
+            help="Keep each information state of a range with a probability drawn between this and 1; 1: keep all."
+        ),
+    ] = 1.0,
+    steps: Annotated[int, typer.Option(help="Training steps in total.")] = 10_000,
+    base: Annotated[
+        int,
+        typer.Option(
+            help="Outputs of the network that embeds each information state; 0: as many as the positional network has."
+        ),
+    ] = 0,
+    width: Annotated[
+        int, typer.Option(help="Width of the hidden layers of the value regression; 0: 5 times its input.")
+    ] = 0,
     mass: Mass = True,
     device: Device = "cpu",
     processes: Annotated[int, typer.Option(help="Processes that make the data set; 0: one per core.")] = 0,
     seed: Seed = 0,
     json_: Json = False,
 ) -> None:
-    """Train a value network for the end of one trunk, on random strategies; the same command resumes."""
+    """Train a value network for the leaves of one trunk on random strategies; run the command again to resume."""
     name = str(load_game(game))
     _check(1, depth=depth, strategies=strategies, iterations=iterations, steps=steps)
     _check(0, base=base, width=width, processes=processes, seed=seed)
@@ -108,6 +126,7 @@ def train_trunk(
 
 
 def _check(least: int, **numbers: int) -> None:
+    """Refuse options below `least`."""
     for what, number in numbers.items():
         if number < least:
             raise BadInput(f"{what} must be at least {least}, not {number}")
@@ -129,5 +148,5 @@ def _report(game: str, file: Path, facts: dict[str, Any], as_json: bool) -> None
     if as_json:
         typer.echo(json.dumps({"game": game, "network": str(file), **facts}, indent=2))
         return
-    known = ", ".join(f"{key} {number:.4g}" for key, number in facts.items() if number is not None)
-    typer.echo(f"{file}{': ' if known else ''}{known}")
+    results = ", ".join(f"{key} {number:.4g}" for key, number in facts.items() if number is not None)
+    typer.echo(f"{file}{': ' if results else ''}{results}")

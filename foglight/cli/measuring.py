@@ -9,6 +9,8 @@ from rich.table import Table
 
 from foglight.cli._app import Json, Seed, bar, bench, out, show, study
 
+Seconds = Annotated[float, typer.Option(help="Seconds per side and round.")]
+
 
 @study.command("list")
 def list_studies(json_: Json = False) -> None:
@@ -24,13 +26,15 @@ def list_studies(json_: Json = False) -> None:
 
 @study.command("run")
 def run_study(
-    name: Annotated[str, typer.Argument(help="As listed by foglight study list.")],
-    quick: Annotated[bool, typer.Option("--quick/--full", help="Minutes, or the published size.")] = True,
-    folder: Annotated[Path | None, typer.Option(help="Where results go; runs/NAME if not given.")] = None,
+    name: Annotated[str, typer.Argument(help="A study from 'foglight study list'.")],
+    quick: Annotated[
+        bool, typer.Option("--quick/--full", help="Run a small version in minutes, or the published size.")
+    ] = True,
+    folder: Annotated[Path | None, typer.Option(help="Folder for the results; by default runs/NAME.")] = None,
     seed: Seed = 0,
     json_: Json = False,
 ) -> None:
-    """Run a study, or go on with it: data, a table beside the published numbers, a picture."""
+    """Run or resume a study: write its data, a table beside the published numbers, and a picture."""
     from foglight import studies
 
     folder = folder or Path("runs") / name
@@ -44,10 +48,10 @@ def run_study(
 
 @bench.command()
 def rollouts(
-    seconds: Annotated[float, typer.Option(help="Time for each side and round.")] = 0.5,
+    seconds: Seconds = 0.5,
     json_: Json = False,
 ) -> None:
-    """Random playouts a second, against OpenSpiel's C++."""
+    """Measure random playouts per second beside OpenSpiel's C++."""
     from foglight.bench import rollouts as bench_rollouts
 
     rows = []
@@ -58,7 +62,7 @@ def rollouts(
     if json_:
         out.print_json(data=rows)
         return
-    table = Table(title="random playouts a second, one core")
+    table = Table(title="random playouts per second, one core")
     for column in ("game", "foglight", "OpenSpiel", "ratio"):
         table.add_column(column, justify="left" if column == "game" else "right")
     for row in rows:
@@ -68,15 +72,17 @@ def rollouts(
 
 @bench.command()
 def beliefs(
-    section: Annotated[str, typer.Option(help="One of deals, samples, trackers, boards, legality; or all.")] = "all",
-    seconds: Annotated[float, typer.Option(help="Time for each rate.")] = 0.5,
-    positions: Annotated[int, typer.Option(help="Random positions of each card game.")] = 50,
-    games: Annotated[int, typer.Option(help="Random games for each tracker.")] = 20,
-    samples: Annotated[int, typer.Option(help="Samples of each card game to judge by the rules.")] = 10_000,
+    section: Annotated[
+        str, typer.Option(help="Part of the bench: deals, samples, trackers, boards, legality or all.")
+    ] = "all",
+    seconds: Annotated[float, typer.Option(help="Seconds per measured rate.")] = 0.5,
+    positions: Annotated[int, typer.Option(help="Random positions per card game.")] = 50,
+    games: Annotated[int, typer.Option(help="Random games per tracker.")] = 20,
+    samples: Annotated[int, typer.Option(help="Samples per card game to check against the rules.")] = 10_000,
     seed: Seed = 0,
     json_: Json = False,
 ) -> None:
-    """What beliefs cost, beside OpenSpiel's and plain Python's; and whether they may be true."""
+    """Measure the cost of beliefs beside OpenSpiel and plain Python, and how many samples the rules allow."""
     from foglight.bench import beliefs as bench_beliefs
 
     _measure(bench_beliefs.tasks(section, seconds, positions, games, samples, seed), json_)
@@ -84,10 +90,10 @@ def beliefs(
 
 @bench.command("solve")
 def bench_solve(
-    seconds: Annotated[float, typer.Option(help="Time for each side and round.")] = 0.5,
+    seconds: Seconds = 0.5,
     json_: Json = False,
 ) -> None:
-    """What solving costs, beside OpenSpiel's C++ and LiteEFG; and how much memory a node takes."""
+    """Measure the speed of solvers beside OpenSpiel's C++ and LiteEFG, and the memory per node."""
     from foglight.bench import solve as bench_solving
 
     _measure(bench_solving.tasks(seconds), json_)
@@ -95,10 +101,10 @@ def bench_solve(
 
 @bench.command("search")
 def bench_search(
-    seconds: Annotated[float, typer.Option(help="Time for each side and round.")] = 0.5,
+    seconds: Seconds = 0.5,
     json_: Json = False,
 ) -> None:
-    """Searching a second, beside OpenSpiel's C++ and bare playouts."""
+    """Measure the speed of IS-MCTS beside OpenSpiel's C++, and of EPIMC beside bare playouts."""
     from foglight.bench import search as bench_searching
 
     _measure([("searching, one core", lambda: list(bench_searching.run(seconds)))], json_)
@@ -106,16 +112,19 @@ def bench_search(
 
 @bench.command("values")
 def bench_values(
-    section: Annotated[str, typer.Option(help="One of data, batch, tensors; or all.")] = "all",
-    strategies: Annotated[int, typer.Option(help="Random strategies of the data set; each gives 9 points.")] = 1000,
-    beliefs: Annotated[int, typer.Option(help="Belief states solved at once.")] = 256,
+    section: Annotated[str, typer.Option(help="Part of the bench: data, batch, tensors or all.")] = "all",
+    strategies: Annotated[
+        int, typer.Option(help="Random strategies in the data set; each gives 9 training points.")
+    ] = 1000,
+    beliefs: Annotated[int, typer.Option(help="Belief states solved in one batch.")] = 256,
     export: Annotated[
-        Path | None, typer.Option(help="Write belief states for python -m foglight.bench.tensor_cfr, and stop.")
+        Path | None,
+        typer.Option(help="Only write belief states to this file, for 'python -m foglight.bench.tensor_cfr'."),
     ] = None,
     seed: Seed = 0,
     json_: Json = False,
 ) -> None:
-    """What training data cost, and belief states solved side by side, or on tensors, beside one by one."""
+    """Measure the speed of making training data, and of solving belief states one by one, in batches and on tensors."""
     from foglight.bench import values as bench_valuing
 
     tasks = bench_valuing.tasks(section, seed, strategies, beliefs)
@@ -128,20 +137,20 @@ def bench_values(
 
 @bench.command("sketches")
 def bench_sketches(
-    depth: Annotated[int, typer.Option(help="Turns, both sides counted.")] = 3,
-    moves: Annotated[int, typer.Option(help="Root moves to value; 0 for all.")] = 0,
-    positions: Annotated[int, typer.Option(help="Positions of play, beside the first turn.")] = 20,
+    depth: Annotated[int, typer.Option(help="Depth of the search in turns of either side.")] = 3,
+    moves: Annotated[int, typer.Option(help="Root moves to value; 0: all.")] = 0,
+    positions: Annotated[int, typer.Option(help="Positions from play, in addition to the first turn.")] = 20,
     seed: Seed = 0,
     json_: Json = False,
 ) -> None:
-    """Search over sets of worlds in blind chess, with and without its cache: time, and how far off values are."""
+    """Measure search over sets of worlds in blind chess with and without its cache: time, and the error of values."""
     from foglight.bench import sketches as bench_sketching
 
     _measure(bench_sketching.tasks(depth, moves, positions, seed), json_)
 
 
 def _measure(tasks: list[tuple[str, Any]], as_json: bool) -> None:
-    """Take measurements one after the other; tables or data at the end."""
+    """Take measurements one after the other, then print all tables, or the data as JSON."""
     tables: dict[str, list[Any]] = {}
     with bar("measurements") as progress:
         for done, (title, measure) in enumerate(tasks):

@@ -14,10 +14,15 @@ import foglight as fl
 from foglight.cli._app import Json, Seed, app, bar, fail, out, show
 from foglight.names import BadInput, parse_spec
 
+Workers = Annotated[int, typer.Option(help="Worker processes; the result does not depend on their number.")]
+KeepIn = Annotated[
+    Path | None, typer.Option("--store", help="SQLite file that keeps the games; run the command again to resume.")
+]
+
 
 @app.command()
 def games(json_: Json = False) -> None:
-    """List the games."""
+    """List the games and their parameters."""
     from foglight.games import game_class
     from foglight.names import parameter_texts
     from foglight.rules import num_players, title
@@ -25,7 +30,10 @@ def games(json_: Json = False) -> None:
     rows: list[dict[str, Any]] = []
     for name in fl.game_names():
         game = game_class(name)()
-        parameters = ", ".join(f"{key}={value}" for key, value in parameter_texts(type(game)).items())
+        parameters = ", ".join(
+            f"{key}={text.default} ({'; '.join(filter(None, (text.meaning, text.allowed)))})"
+            for key, text in parameter_texts(type(game)).items()
+        )
         rows.append({"name": name, "players": num_players(game), "what": title(game), "parameters": parameters})
     try:
         from foglight.bridges.openspiel import descriptions
@@ -51,25 +59,43 @@ def _supports(game: dict[str, Any]) -> str:
 
 @app.command()
 def agents(json_: Json = False) -> None:
-    """List the agents."""
+    """List the agents and their options."""
     from foglight.agents import agent_class
+    from foglight.names import ParameterText, parameter_texts
 
-    rows = [{"name": name, "what": agent_class(name).__doc__} for name in fl.agent_names()]
+    rows: list[dict[str, Any]] = []
+    owners: dict[tuple[str, ParameterText], list[str]] = {}  # agents by option, so that a shared option is listed once
+    for name in fl.agent_names():
+        options = parameter_texts(agent_class(name))
+        for option in options.items():
+            owners.setdefault(option, []).append(name)
+        data = {key: text._asdict() for key, text in options.items()}
+        rows.append({"name": name, "what": str(agent_class(name).__doc__).splitlines()[0], "options": data})
     if json_:
         typer.echo(json.dumps(rows, indent=2))
-    else:
-        show(rows)
+        return
+    show([{"name": row["name"], "what": row["what"]} for row in rows])
+    out.print("\noptions with their defaults, written as in 'epimc(depth=3,time=0.1)':\n")
+    shared_first = sorted(owners.items(), key=lambda item: (-len(item[1]), item[1]))
+    show(
+        [
+            {"option": f"{key}={text.default}", "allowed": text.allowed, "meaning": text.meaning, "of": ", ".join(of)}
+            for (key, text), of in shared_first
+        ]
+    )
 
 
 @app.command()
 def play(
-    game: Annotated[str, typer.Argument(help="Such as 'dark_hex(rows=4,cols=4)'.")],
-    vs: Annotated[str, typer.Option(help="The agent on the other seats.")] = "random",
+    game: Annotated[str, typer.Argument(help="A game, such as 'dark_hex(rows=4,cols=4)'.")],
+    vs: Annotated[str, typer.Option(help="The agent on all other seats, such as 'epimc(time=0.5)'.")] = "random",
     seat: Annotated[int, typer.Option(help="Your seat, counted from 0.")] = 0,
-    explain: Annotated[bool, typer.Option("--explain", help="After each move of an agent, show it, and why.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show each move of an agent, and why it was played.")
+    ] = False,
     seed: Seed = 0,
 ) -> None:
-    """Play against an agent; you see what your seat sees."""
+    """Play against an agent at the terminal; you see only what your seat sees."""
     from foglight.agents import opened
     from foglight.arena.referee import play_game
     from foglight.cli._explaining import Explained
@@ -95,15 +121,15 @@ def play(
 
 @app.command()
 def match(
-    players: Annotated[list[str], typer.Argument(metavar="AGENT...", help="One for each seat.")],
-    game: Annotated[str, typer.Option(help="Such as 'dark_hex(rows=4,cols=4)'.")],
-    games: Annotated[int, typer.Option(help="How many games; agents change seats after each.")] = 200,
-    workers: Annotated[int, typer.Option(help="Processes; the result is the same with any number.")] = 1,
+    players: Annotated[list[str], typer.Argument(metavar="AGENT...", help="One agent per seat, such as 'epimc'.")],
+    game: Annotated[str, typer.Option(help="A game, such as 'dark_hex(rows=4,cols=4)'.")],
+    games: Annotated[int, typer.Option(help="Number of games; agents change seats after each.")] = 200,
+    workers: Workers = 1,
     seed: Seed = 0,
-    store: Annotated[Path | None, typer.Option(help="Keep games in this file; the same command goes on there.")] = None,
+    store: KeepIn = None,
     json_: Json = False,
 ) -> None:
-    """Let agents play many games, and say how sure the result is."""
+    """Play many games between agents; print win rates and mean returns with their uncertainty."""
     with _playing(store) as progress:
         result = fl.play_match(game, players, games, seed, workers, store, progress)
     summary = result.summary()
@@ -128,27 +154,43 @@ def match(
 
 @app.command()
 def tournament(
-    players: Annotated[list[str], typer.Argument(metavar="AGENT...", help="At least two; each meets every other.")],
-    game: Annotated[list[str], typer.Option(help="Such as 'dark_hex(rows=4,cols=4)'; may be given several times.")],
-    games: Annotated[int, typer.Option(help="How many for each pair, or table, of agents; all seats alike.")] = 200,
-    workers: Annotated[int, typer.Option(help="Processes; the result is the same with any number.")] = 1,
-    time_: Annotated[float | None, typer.Option("--time", help="Seconds a move, for all agents that take it.")] = None,
-    iterations: Annotated[int | None, typer.Option(help="Iterations a move, for all agents that take it.")] = None,
-    anchor: Annotated[str | None, typer.Option(help="The agent whose rating is 0, instead of the mean.")] = None,
+    players: Annotated[
+        list[str], typer.Argument(metavar="AGENT...", help="At least two agents; each meets every other.")
+    ],
+    game: Annotated[
+        list[str], typer.Option(help="A game, such as 'dark_hex(rows=4,cols=4)'; repeat the option for several games.")
+    ],
+    games: Annotated[
+        int,
+        typer.Option(
+            help="Games per table, which is a pair of agents in a two-player game; rounded up so that all seatings "
+            "play equally often."
+        ),
+    ] = 200,
+    workers: Workers = 1,
+    time_: Annotated[
+        float | None, typer.Option("--time", help="Seconds per move, for every agent that takes a budget.")
+    ] = None,
+    iterations: Annotated[
+        int | None, typer.Option(help="Iterations per move, for every agent that takes a budget.")
+    ] = None,
+    anchor: Annotated[
+        str | None, typer.Option(help="The agent whose rating is set to 0; by default the mean rating is 0.")
+    ] = None,
     seed: Seed = 0,
-    store: Annotated[Path | None, typer.Option(help="Keep games in this file; the same command goes on there.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Also draw crosstable and ratings into this file.")] = None,
+    store: KeepIn = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the crosstable and the ratings into this file.")] = None,
     json_: Json = False,
 ) -> None:
-    """Let every agent meet every other, and rate them."""
+    """Let every agent meet every other on each game, and rate the agents in Elo."""
     from foglight.arena import report
     from foglight.arena.tournament import play_tournament, with_budget
     from foglight.pictures import check_picture
 
     if time_ is not None and iterations is not None:
         raise BadInput("give --time or --iterations, not both")
-    given = {"time": time_, "iterations": iterations}
-    budget = "".join(f"{key}={value}" for key, value in given.items() if value is not None)
+    budgets = {"time": time_, "iterations": iterations}
+    budget = "".join(f"{key}={value}" for key, value in budgets.items() if value is not None)
     if anchor is not None and anchor not in players:
         raise BadInput(f"--anchor must be one of the agents, not {anchor!r}")
     if plot is not None:
@@ -181,10 +223,10 @@ def tournament(
 
 @app.command()
 def export(
-    store: Annotated[Path, typer.Argument(help="A file that match or tournament --store wrote.")],
-    file: Annotated[Path, typer.Argument(help="Ends in .parquet or .csv.")],
+    store: Annotated[Path, typer.Argument(help="A file written by 'match --store' or 'tournament --store'.")],
+    file: Annotated[Path, typer.Argument(help="The file to write; its name ends in .parquet or .csv.")],
 ) -> None:
-    """Write the games of a store as a table, one row for each game and seat."""
+    """Write the games of a store as a table with one row per game and seat."""
     from foglight.arena import export as arena_export
 
     typer.echo(f"{arena_export.export(store, file)} rows written to {file}")
@@ -192,27 +234,27 @@ def export(
 
 @contextmanager
 def _playing(store: Path | None) -> Iterator[Any]:
-    """A bar for games; who stops them learns how to go on."""
+    """A progress bar for games. When it is stopped by Ctrl-C, a message says how to resume."""
     try:
         with bar("games") as progress:
             yield progress
     except KeyboardInterrupt:
-        kept = (
+        advice = (
             f"what was played is in {store}, and the same command goes on" if store else "--store FILE would keep games"
         )
-        fail(f"stopped; {kept}", 130)
+        fail(f"stopped; {advice}", 130)
 
 
 _TIMES = ("ms a move", "longest", "overruns")
 
 
 def _timed(agents: Iterable[str]) -> bool:
-    """Whether somebody plays by the clock: else kernels are not warmed up, and times would be those of compiling."""
+    """Whether any agent has a time budget. Without one, kernels are not warmed up and times include compilation."""
     return any("time" in dict(parse_spec(agent).arguments) for agent in agents)
 
 
 def _times(timing: Any) -> list[str]:
-    """Mean and longest move, and overruns of the budget, for people."""
+    """The cells of the columns _TIMES."""
     if timing is None:
         return [""] * 3
     data = timing.summary()

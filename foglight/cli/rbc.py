@@ -8,47 +8,53 @@ import typer
 
 from foglight.cli._app import Json, Seed, app, bar, fail, out, show
 
-rbc = typer.Typer(help="Reconnaissance Blind Chess against bots of reconchess.", no_args_is_help=True)
+rbc = typer.Typer(help="Play Reconnaissance Blind Chess against bots of reconchess.", no_args_is_help=True)
 app.add_typer(rbc, name="rbc")
 
 
 @rbc.command("play")
 def play_bot(
-    bot: Annotated[str, typer.Option(help="trout, attacker, random, or a file with a reconchess player.")],
-    agent: Annotated[str, typer.Option(help="Ours, such as 'scout(nodes=5000)'.")] = "scout",
-    games: Annotated[int, typer.Option(help="How many games.")] = 1,
-    color: Annotated[str, typer.Option(help="Ours: white, black, or both in turn.")] = "both",
+    bot: Annotated[
+        str, typer.Option(help="The opponent: trout, attacker, random, or a file with a reconchess player.")
+    ],
+    agent: Annotated[str, typer.Option(help="Our agent, such as 'scout(nodes=5000)'.")] = "scout",
+    games: Annotated[int, typer.Option(help="Number of games.")] = 1,
+    color: Annotated[str, typer.Option(help="Our colour: white, black, or both in turn.")] = "both",
     seed: Seed = 0,
-    engine: Annotated[str | None, typer.Option(help="The UCI engine of both sides, if not Stockfish on PATH.")] = None,
-    save: Annotated[Path | None, typer.Option(help="Keep games in this folder, as rc-replay reads them.")] = None,
+    engine: Annotated[
+        str | None, typer.Option(help="UCI engine that both sides use; by default Stockfish on PATH.")
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Folder in which games are kept, in the format of rc-replay.")
+    ] = None,
     json_: Json = False,
 ) -> None:
-    """Play games by the official clock, 15 minutes for each side, and say how sure the result is."""
+    """Play games on the official clock of 15 minutes per side; print the win rate with its 95 % interval."""
     from foglight.bridges.reconchess_games import play_games
 
-    played: list[Any] = []
+    records: list[Any] = []
     stopped = False
     try:
         with bar("games") as progress:
             progress(0, games)
             for game in play_games(bot, agent, games, colour=color, seed=seed, engine=engine, save=save):
-                played.append(game)
-                progress(len(played), games)
+                records.append(game)
+                progress(len(records), games)
     except KeyboardInterrupt:
         stopped = True
     if json_:
-        out.print_json(data=_summary(bot, agent, seed, played))
-    elif played:
-        _print(_summary(bot, agent, seed, played))
+        out.print_json(data=_summary(bot, agent, seed, records))
+    elif records:
+        _print(_summary(bot, agent, seed, records))
     if stopped:
-        fail(f"stopped after {len(played)} of {games} games", 130)
+        fail(f"stopped after {len(records)} of {games} games", 130)
 
 
-def _summary(bot: str, agent: str, seed: int, played: list[Any]) -> dict[str, Any]:
-    """The games and what they say together."""
+def _summary(bot: str, agent: str, seed: int, records: list[Any]) -> dict[str, Any]:
+    """The score over all games with its interval, the thinking time, and the games themselves."""
     from foglight.arena.intervals import wilson
 
-    score, n = sum(game.score for game in played), len(played)
+    score, n = sum(game.score for game in records), len(records)
     return {
         "agent": agent,
         "bot": bot,
@@ -56,9 +62,9 @@ def _summary(bot: str, agent: str, seed: int, played: list[Any]) -> dict[str, An
         "score": score,
         "win_rate": score / n if n else None,
         "interval": list(wilson(score, n)),
-        "seconds_a_game": sum(game.seconds for game in played) / n if n else None,
-        "most_seconds": max((game.seconds for game in played), default=None),
-        "games": [asdict(game) for game in played],
+        "seconds_a_game": sum(game.seconds for game in records) / n if n else None,
+        "most_seconds": max((game.seconds for game in records), default=None),
+        "games": [asdict(game) for game in records],
     }
 
 

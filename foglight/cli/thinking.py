@@ -14,15 +14,25 @@ from foglight.names import BadInput, parse_spec
 
 @app.command()
 def solve(
-    game: Annotated[str, typer.Argument(help="Such as 'leduc_poker'.")],
-    iterations: Annotated[int, typer.Option(help="How many, counted from the very beginning.")] = 10_000,
-    method: Annotated[str, typer.Option(help="cfr, cfr+, dcfr, pcfr+, external, outcome; or lp, exact.")] = "cfr+",
-    save: Annotated[Path | None, typer.Option(help="Keep the policy in this file; the same command goes on.")] = None,
-    memory: Annotated[float, typer.Option(help="GiB that the game's tree may take.")] = 4.0,
+    game: Annotated[str, typer.Argument(help="A small game, such as 'leduc_poker'.")],
+    iterations: Annotated[
+        int, typer.Option(help="Iterations in total, including those of a saved policy that is resumed.")
+    ] = 10_000,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="Regret minimisation: cfr, cfr+, dcfr or pcfr+. Sampling: external or outcome. "
+            "Exact, by linear programming: lp."
+        ),
+    ] = "cfr+",
+    save: Annotated[
+        Path | None, typer.Option(help="File that keeps the policy; run the command again to resume.")
+    ] = None,
+    memory: Annotated[float, typer.Option(help="GiB that the game tree may take.")] = 4.0,
     seed: Seed = 0,
     json_: Json = False,
 ) -> None:
-    """Find an equilibrium of a small game, and say how far from one it is."""
+    """Approximate an equilibrium of a small game, and print its exploitability."""
     from foglight.solving.whole.solver import sequence_form
 
     if seed < 0:
@@ -34,8 +44,8 @@ def solve(
     tree_seconds = time.perf_counter() - begin
     try:
         with bar("iterations") as progress:
-            told = progress if err.is_terminal else None
-            policy = fl.solve(game, iterations, method, checkpoint=save, seed=seed, memory=memory, progress=told)
+            report = progress if err.is_terminal else None
+            policy = fl.solve(game, iterations, method, checkpoint=save, seed=seed, memory=memory, progress=report)
     except KeyboardInterrupt:
         if save is not None and save.exists():
             fail(f"stopped; what was done is in {save}, but for the last seconds, and the same command goes on", 130)
@@ -61,15 +71,18 @@ def solve(
     typer.echo(f"\n{advice}" if save else "\n--save FILE would keep it for the agent policy(file=FILE)")
 
 
-Game = Annotated[str, typer.Argument(help="Such as 'dark_hex(rows=4,cols=4)'.")]
-Moves = Annotated[list[str] | None, typer.Argument(help="What happened so far, chance included.")]
-FromStore = Annotated[Path | None, typer.Option(help="Take a game from this store instead of moves.")]
-Number = Annotated[int, typer.Option(help="Which game of the store.")]
-After = Annotated[int | None, typer.Option(help="How many actions into that game.")]
+Game = Annotated[str, typer.Argument(help="A game, such as 'dark_hex(rows=4,cols=4)'.")]
+Moves = Annotated[list[str] | None, typer.Argument(help="All moves so far, outcomes of chance included.")]
+FromStore = Annotated[Path | None, typer.Option(help="Take the moves from a game in this store.")]
+Number = Annotated[int, typer.Option(help="Number of the game in the store, counted from 0.")]
+After = Annotated[
+    int | None,
+    typer.Option(help="Actions of the stored game to play, outcomes of chance included; by default all."),
+]
 
 
 def _position(game: str, moves: list[str] | None, store: Path | None, number: int, after: int | None) -> Any:
-    """The state after these moves, or inside a stored game."""
+    """The state after these moves, or after the first actions of a stored game."""
     from foglight.arena.store import stored_position
 
     state = fl.new_state(game)
@@ -86,42 +99,42 @@ def _position(game: str, moves: list[str] | None, store: Path | None, number: in
 def belief(
     game: Game,
     moves: Moves = None,
-    seat: Annotated[int, typer.Option(help="Whose eyes to look through; -1 for what is public.")] = 0,
+    seat: Annotated[int, typer.Option(help="The seat whose belief is shown; -1: the public belief.")] = 0,
     store: FromStore = None,
     number: Number = 0,
     after: After = None,
-    plot: Annotated[Path | None, typer.Option(help="Also draw it into this file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the belief into this file.")] = None,
     seed: Seed = 0,
     json_: Json = False,
 ) -> None:
-    """Show what a seat can know, and what may be hidden from it, how likely."""
+    """Show what a seat has observed, and the probabilities of what is hidden from it."""
     from foglight.cli._belief import heat
 
     state = _position(game, moves, store, number, after)
     if not -1 <= seat < state.num_players:
         raise BadInput(f"{state.game} has seats 0 to {state.num_players - 1}, not {seat}")
     mover = seat if state.player == seat else None
-    filtered = fl.history_filter(state.game, state.observations(seat), seat, mover=mover)
-    found = filtered.belief(seed=seed)
+    histories = fl.history_filter(state.game, state.observations(seat), seat, mover=mover)
+    marginals = histories.belief(seed=seed)
     if plot is not None:
         title = f"what seat {seat} may think" if seat >= 0 else "the public view"
-        found.draw(plot, f"{state.game}: {title}")
+        marginals.draw(plot, f"{state.game}: {title}")
     if json_:
-        typer.echo(json.dumps({**found.summary(), **_counts(filtered)}, indent=2))
+        typer.echo(json.dumps({**marginals.summary(), **_counts(histories)}, indent=2))
         return
     out.print(state.information(seat))
-    kind = "all" if found.exact else "a sample of"
-    what = "deals" if found.exact and filtered.method == "deals" else "worlds"
-    out.print(f"\n{kind} {found.worlds} {what} that agree with this, every history alike:\n")
-    out.print(heat(found))
+    kind = "all" if marginals.exact else "a sample of"
+    what = "deals" if marginals.exact and histories.method == "deals" else "worlds"
+    out.print(f"\n{kind} {marginals.worlds} {what} that agree with this, every history alike:\n")
+    out.print(heat(marginals))
 
 
-def _counts(filtered: Any) -> dict[str, int | None]:
-    """How many histories there are, and in a card game how many deals; None where that cannot be counted."""
+def _counts(histories: Any) -> dict[str, int | None]:
+    """The number of histories, and of deals in a card game; None where that cannot be counted."""
     counts: dict[str, int | None] = {}
-    for name, ask in (("histories", filtered.count), ("deals", filtered.deals)):
+    for name, count in (("histories", histories.count), ("deals", histories.deals)):
         try:
-            counts[name] = ask()
+            counts[name] = count()
         except BadInput:
             counts[name] = None
     return counts
@@ -130,46 +143,48 @@ def _counts(filtered: Any) -> dict[str, int | None]:
 @app.command()
 def sparsity(
     game: Game,
-    limit: Annotated[int, typer.Option(help="Worlds held at a time; with more, random games are looked at.")] = 100_000,
-    games: Annotated[int, typer.Option(help="How many random games.")] = 10,
+    limit: Annotated[
+        int, typer.Option(help="Worlds per depth up to which all public states are counted, not only sampled ones.")
+    ] = 100_000,
+    games: Annotated[int, typer.Option(help="Random games from which public states are sampled.")] = 10,
     seed: Seed = 0,
     json_: Json = False,
 ) -> None:
-    """Tell how many histories public states have, by the number of public observations."""
-    found = fl.public_state_sizes(game, limit, games, seed)
+    """Count the histories per public state, by the number of public observations."""
+    result = fl.public_state_sizes(game, limit, games, seed)
     if json_:
-        typer.echo(json.dumps(found.summary(), indent=2))
+        typer.echo(json.dumps(result.summary(), indent=2))
         return
-    rows = [(at, f"{at.largest:,}" if at.largest < 10**12 else f"{float(at.largest):.3g}") for at in found.sizes]
+    rows = [(at, f"{at.largest:,}" if at.largest < 10**12 else f"{float(at.largest):.3g}") for at in result.sizes]
     show(
         [
             {"observations": at.t, "public states": at.states, "largest": largest, "mean": f"{at.mean:,.3g}"}
             for at, largest in rows
         ]
     )
-    which = "all public states" if found.exact else f"public states that {games} random games went through"
-    grow = f"until they peak, the largest look {found.growth}: about t to the power {found.degree:.2g}, "
-    grow += f"or times {found.factor:.3g} with each observation"
+    which = "all public states" if result.exact else f"public states that {games} random games went through"
+    grow = f"until they peak, the largest look {result.growth}: about t to the power {result.degree:.2g}, "
+    grow += f"or times {result.factor:.3g} with each observation"
     out.print(
-        f"\n{which}; " + (grow if found.growth != "early" else "the largest come too early to tell how they grow")
+        f"\n{which}; " + (grow if result.growth != "early" else "the largest come too early to tell how they grow")
     )
-    if found.uncounted:
-        out.print(f"{found.uncounted} public states have too many histories to be counted within the limit")
+    if result.uncounted:
+        out.print(f"{result.uncounted} public states have too many histories to be counted within the limit")
 
 
 @app.command()
 def analyse(
     game: Game,
     moves: Moves = None,
-    seat: Annotated[int | None, typer.Option(help="Whose eyes to look through; who is to move, if not given.")] = None,
-    agent: Annotated[str, typer.Option(help="Who is asked.")] = "epimc",
+    seat: Annotated[int | None, typer.Option(help="The seat to move; another one is refused.")] = None,
+    agent: Annotated[str, typer.Option(help="The agent that is asked, such as 'epimc(time=0.1)'.")] = "epimc",
     store: FromStore = None,
     number: Number = 0,
     after: After = None,
     seed: Seed = 0,
     json_: Json = False,
 ) -> None:
-    """Ask an agent what it would play at a position, knowing what the seat knows, and why."""
+    """Ask an agent what it would play at a position, and why; it gets only the observations of the seat to move."""
     from foglight.agents import Seat, agent_class
     from foglight.cli._explaining import account, tell
 
@@ -186,12 +201,12 @@ def analyse(
     with fl.load_agent(agent) as loaded:
         Seat(loaded, state.game, state.player, seed, state.observations(state.player))
         if loaded.time:
-            loaded.act(state.actions())  # compiles and loads, so that the clock measures thinking
+            loaded.act(state.actions())  # compiles and loads kernels, so that the next call uses its time for search
         loaded.act(state.actions())
         facts = account(loaded, state.choices())
     if json_:
-        known = {"game": str(state.game), "seat": state.player, "agent": agent}
-        typer.echo(json.dumps({**known, **facts}, indent=2))
+        position = {"game": str(state.game), "seat": state.player, "agent": agent}
+        typer.echo(json.dumps({**position, **facts}, indent=2))
         return
     out.print(f"{state.information(state.player)}\n\n{agent} on seat {state.player} plays {facts['action']}:\n")
     tell(facts)

@@ -1,13 +1,14 @@
-"""Battleship: place ships unseen, then shoot in turn; a shooter is told water, hit or sunk.
+"""Battleship: place ships unseen, then shoot in turn; each shot is answered by water, hit or sunk.
 
-The rules are those of OpenSpiel's `battleship` with ships worth 1 each and no loss multiplier: a seat's payoff is the
-number of ships it sank less the number it lost, play ends when a fleet is sunk or all shots are fired.
+The rules are those of OpenSpiel's `battleship` with ships worth 1 each and no loss multiplier. A seat's payoff is the
+number of ships it sank less the number it lost. Play ends when a fleet is sunk or all shots are fired.
 
-world   words 0 to 2n-1: the cells of each ship, seat 0's n ships first; words 2n and 2n+1: cells that seat 0, that
-        seat 1 has shot at; word 2n+2: bits 0-15 how many actions were taken, bit 16 whether a fleet is sunk
-action  a cell, row by row, to shoot at; plus the number of cells, a ship that lies from there to the right; plus twice
-        that, one that lies downwards
-observe one's own ships; that the other placed one; every shot and its result, which the target sees for itself
+world   words 0 to 2n-1: the cells of each ship, seat 0's n ships first; words 2n and 2n+1: the cells that seats 0 and 1
+        have shot at; word 2n+2: bits 0-15 the number of actions so far, bit 16 whether a fleet is sunk
+action  a cell, row by row: shoot at it; the number of cells plus a cell: place a ship from there to the right; twice
+        the number of cells plus a cell: place a ship from there downwards
+observe each seat alone the places of its own ships; everybody else that a ship was placed; everybody every shot and its
+        result
 """
 
 from typing import Annotated, NamedTuple
@@ -23,10 +24,10 @@ from foglight.randomness import below
 from foglight.rules import PUBLIC, TERMINAL, World, game
 
 ALLOWED, FORBIDDEN = 0, 1
-_PLACED = 1  # observation codes: the other has placed a ship; then own placements; then shots with results
+_PLACED = 1  # observation codes: 1 a ship of another seat was placed; then own placements; then shots with results
 _WATER, _HIT, _SUNK = 0, 1, 2
 _RESULTS = ("water", "hit", "sunk")
-# by width and number: the cells of the first so many columns, on up to eight rows
+# by width of the board and a number n: the cells of the first n columns, on eight rows
 _LEFT_OF = np.array(
     [
         [sum(1 << r * width + c for r in range(8) for c in range(n)) & 2**64 - 1 if n <= width else 0 for n in range(9)]
@@ -41,8 +42,8 @@ class Battleship(NamedTuple):
     width: Annotated[int, Between(1, 8)] = 3
     height: Annotated[int, Between(1, 8)] = 3
     ships: Annotated[tuple[Annotated[int, Between(1, 8)], ...], "lengths, in the order of placing"] = (1, 2)
-    shots: Annotated[int, Between(1, 1000)] = 9
-    repeats: Annotated[int, OneOf("allowed", "forbidden")] = ALLOWED
+    shots: Annotated[int, "per seat", Between(1, 1000)] = 9
+    repeats: Annotated[int, "shots at the same cell", OneOf("allowed", "forbidden")] = ALLOWED
 
 
 @implements(Battleship)
@@ -117,7 +118,7 @@ def _ship(game, action, length):
 
 @jitable
 def _places(game, fleet, length):
-    """The cells from which a ship may lie to the right, and those from which it may lie down, beside the fleet."""
+    """The cells from which a ship fits to the right, and those from which it fits downwards, beside the fleet."""
     free = bits.first_bits(game.width * game.height) & ~fleet
     across, down = free, free
     for i in range(1, length):
@@ -128,7 +129,10 @@ def _places(game, fleet, length):
 
 @jitable
 def _room(game, fleet, ship):
-    """Whether the ships from this one on all fit beside the fleet: depth first, the actions tried in 8 bits a ship."""
+    """Whether the ships from this one on all fit beside the fleet; a depth-first search.
+
+    `tried` holds the last action tried for each ship, in 8 bits.
+    """
     area, ships = game.width * game.height, len(game.ships)
     tried, depth = uint64(0), ship
     while depth < ships:
@@ -154,7 +158,7 @@ def _room(game, fleet, ship):
 
 @jitable
 def _open_places(game, world):
-    """The places of the ship to be placed next that leave room for all that follow."""
+    """The places of the next ship that leave room for all later ships, to the right and downwards."""
     taken, area = get(world, _taken(game)), game.width * game.height
     ship, fleet = taken // 2, _fleet(game, world, taken % 2)
     across, down = _places(game, fleet, game.ships[ship])
@@ -219,7 +223,7 @@ def step(game, world, action):
 
 @jitable
 def _result(game, world, seat, cell):
-    """What a shot of `seat` at a cell did, once the cell is among those it has shot at."""
+    """The result of a shot of `seat` at a cell, in the world after the shot."""
     ships = len(game.ships)
     for i in range(ships):
         ship = world[(1 - seat) * ships + i]
@@ -238,7 +242,7 @@ def observe(game, before, action, after, viewer):
 
 @jitable
 def _losses(game, world, seat):
-    """How many of a seat's ships are sunk."""
+    """The number of a seat's ships that are sunk."""
     ships, lost = len(game.ships), 0
     for i in range(ships):
         if world[seat * ships + i] & ~world[2 * ships + 1 - seat] == uint64(0):
@@ -271,7 +275,7 @@ def action_names(game, world, action):
 
 
 def _sea(game: Battleship, world: World, seat: int, own: bool) -> str:
-    """A seat's sea: its ships if they are its own to see, and where it was hit."""
+    """A seat's sea with the shots at it; its ships are shown if `own`."""
     ships = len(game.ships)
     shot, fleet = world[2 * ships + 1 - seat], _fleet(game, world, seat)
     sets = {"*": shot & fleet, "o": shot & ~fleet}

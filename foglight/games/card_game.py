@@ -1,13 +1,13 @@
 """The card game of the EPIMC paper [Arjonilla2024, section V.A]: two seats, tricks without trumps, six cards unseen.
 
-22 cards of a pack of 52 are in play, and all know which; each seat is dealt 8 and 6 stay hidden. Seat 0 leads first.
-The paper lets a seat win that takes at least half of the 8 tricks, which both do at 4 to 4; here more than half pays
-1 and less than half -1, and 4 to 4 pays 0. `pack` says which 22 cards: each number is a fixed random choice.
+22 cards of a pack of 52 are in play, and all seats know which; each seat is dealt 8 and 6 stay hidden. Seat 0 leads
+first. In the paper a seat wins if it takes at least half of the 8 tricks, so that both win at 4 to 4. Here more than
+half pays 1, less than half -1, and 4 to 4 pays 0. `pack` chooses the 22 cards: each number is a fixed random choice.
 
-world   as `foglight.cards.tricks` says; own word 0: the set of the 22 cards
+world   see `foglight.cards.tricks`; own word 0: the set of the 22 cards
 action  the card, counted suit by suit (2c 3c ... As, the suits c d h s); chance: the card dealt, to both in turn
-observe a hand, its own seat alone, at once when its last card is dealt, and nobody notices a card before that; every
-        card played, everybody; which 22 cards are in play, all know from the start
+observe each seat alone its whole hand, when its last card is dealt, and nothing before that; everybody every card
+        played. The 22 cards in play are known from the start
 """
 
 from typing import Annotated, NamedTuple
@@ -33,7 +33,7 @@ _OWN = 9
 @game
 @tricks.trick_taking
 class CardGame(NamedTuple):
-    pack: Annotated[int, Between(0, 999999)] = 0
+    pack: Annotated[int, "which 22 cards are in play", Between(0, 999999)] = 0
 
 
 @implements(CardGame)

@@ -1,23 +1,23 @@
-"""Dark chess: you see your own pieces and the squares they can move to; whoever takes the king wins.
+"""Dark chess: a seat sees its own pieces and the squares they can move to; the first to take the king wins.
 
-The rules are those of OpenSpiel's `dark_chess`, whose boards have 4x4 and 8x8 squares. No move is forbidden because the
-king could be taken. A draw is a hundred plies without capture or pawn move, a position that comes for the third time,
-or having no move. The third time is not announced, so that belief sets may leave it out (`repetition=ignore`): a world
-is then 5 words instead of 55. Castling, double steps and en passant are for 8x8 only; pawns become queen, rook, bishop
-or knight on every size. OpenSpiel has no start for the sizes between; ours are Gardner's for 5x5, that of Los Alamos
-chess for 6x6, and the full board's without one bishop for 7x7.
+The rules are those of OpenSpiel's `dark_chess`, whose boards have 4x4 and 8x8 squares. A move may leave the king where
+it can be taken. The game is drawn after a hundred plies without capture or pawn move, when a position occurs for the
+third time, or when the mover has no move. Repetitions are not announced, so a belief may leave them out
+(`repetition=ignore`): a world then has 5 words instead of 55. Castling, double steps and en passant exist on 8x8 only;
+pawns promote to queen, rook, bishop or knight on every size. OpenSpiel has no starting position for the sizes between;
+ours are Gardner's for 5x5, that of Los Alamos chess for 6x6, and that of the full board without one bishop for 7x7.
 
 seats   0 black, 1 white, which moves first
 world   words 0-4: the position (`foglight/chess/board.py`), the free bits of word 4: 0 while the game goes on,
         1 + winner, or 3 for a draw; words 5-54, with repetition=draw only: the history (`foglight/chess/repetition.py`)
 action  the move as the mover sees it (`foglight/chess/moves.py`), OpenSpiel's numbers on every size
-observe a hash of the squares seen and what stands there, side to move, own castling rights, the en passant square if
-        an own pawn could take there, the clock and the number of the move; for the mover, of its action too;
-        public are the clock and what was taken, where
+observe each seat a hash of the squares that it sees and their pieces, the side to move, its own castling rights, the en
+        passant square if a pawn of its own could take there, the clock and the number of the move; the mover's hash
+        also covers its action; the public observes the clock, and the kind and square of a piece that is taken
 
-There is an en passant square only where a pawn can take. Like OpenSpiel, we show it to the side that went two steps as
-well if a pawn of its own stands as if it could take there. OpenSpiel's string gives away more: for a square on the a or
-h file, a pawn at the other end of the board counts too (`tests/test_lockstep_dark_chess.py`). Ours does not.
+There is an en passant square only where a pawn can take. Like OpenSpiel, we also show it to the side that made the
+double step, if a pawn of its own stands as if it could take there. OpenSpiel's string reveals more: for a square on the
+a or h file, a pawn at the other end of the board counts too (`tests/test_lockstep_dark_chess.py`). Ours does not.
 """
 
 import functools
@@ -59,13 +59,16 @@ _FEN = {
     8: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
 }
 _START = np.array([notation.read_fen(_FEN[size])[1] if size in _FEN else [0] * WORDS for size in range(9)], np.uint64)
-_DRAW, _DRAWN = 0, 3  # the parameter, and the result
+_DRAW, _DRAWN = 0, 3  # `repetition=draw`, and the result of a drawn game
 _OWN_RIGHTS = np.array([0b1100, 0b0011], np.uint64) << np.uint64(CASTLING[1])  # by seat
 _NAMES = ("black", "white")
 
 
 def _most_moves(size: int) -> int:
-    """A bound: every piece where it has most moves, every pawn a queen or about to promote, castling to both sides."""
+    """An upper bound of the number of moves.
+
+    It has every piece where it has most moves, every pawn as a queen or about to promote, and castling to both sides.
+    """
     straight = 2 * (size - 1)
     diagonal = 2 * (size - 1) - (size % 2 == 0)
     queen = straight + diagonal
@@ -78,8 +81,8 @@ _MOST_MOVES = np.array([_most_moves(size) if size in _FEN else 0 for size in ran
 
 @game
 class DarkChess(NamedTuple):
-    size: Annotated[int, Between(4, 8)] = 8
-    repetition: Annotated[int, OneOf("draw", "ignore")] = _DRAW
+    size: Annotated[int, "rows and columns", Between(4, 8)] = 8
+    repetition: Annotated[int, "a position that occurs for the third time", OneOf("draw", "ignore")] = _DRAW
 
 
 @implements(DarkChess)
@@ -148,12 +151,12 @@ def returns(game, world, out):
         out[2 - result] = -1.0
 
 
-# What is seen ---------------------------------------------------------------------------------------------------
+# Observations ---------------------------------------------------------------------------------------------------
 
 
 @jitable
 def _beside_en_passant(world, seat):
-    """The en passant square, if a pawn of the seat could take there, as a set."""
+    """The en passant square as a set, if a pawn of the seat could take there; otherwise the empty set."""
     return attacks.en_passant(world) & attacks.pawn_attacks(pieces_of(world, seat) & of_kind(world, PAWN), seat)
 
 
@@ -167,7 +170,7 @@ def _sight(size, world, seat):
 
 @jitable
 def _facts(world, seat):
-    """What a seat knows beside the board, as the state's word with all else 0."""
+    """The part of the state's word that a seat observes; all other bits are 0."""
     everyone = uint64(1 << TURN[1] | 0b1111111 << CLOCK[1] | 0xFFFFF << PLIES[1])
     passed = uint64(get(world, EN_PASSANT)) if _beside_en_passant(world, seat) != uint64(0) else uint64(0)
     return world[STATE] & (everyone | _OWN_RIGHTS[seat]) | passed << uint64(EN_PASSANT[1])
@@ -198,7 +201,7 @@ def _compiled_code(game, before, action, after, viewer):
 
 
 def _code(game, before, action, after, viewer):
-    """`_seen_code`, compiled even where Python calls it: a game's text asks for it at every ply of the past."""
+    """`_seen_code`, compiled even when Python calls it: the text of a position calls it for every earlier ply."""
     return int(_compiled_code(game, before, action, after, viewer))
 
 
@@ -256,13 +259,13 @@ def _drawn(size: int, signs: list[str]) -> str:
 
 
 def _signs(size: int, world: Any, seat: int) -> list[str]:
-    """What a seat sees on each square, `?` where it does not see."""
+    """The sign of each square for a seat, `?` where it does not see."""
     sight = int(_compiled_sight(size, world, seat))
     return [letter if sight >> square & 1 else "?" for square, letter in enumerate(notation.letters(world))]
 
 
 def dark_fen(game: DarkChess, world: Any, seat: int) -> str:
-    """All that a seat sees, as a FEN with `?` for squares unseen."""
+    """The view of a seat as a FEN with `?` for unseen squares."""
     return _dark_fen(game.size, world[:WORDS].tobytes(), seat)
 
 

@@ -1,13 +1,13 @@
-"""Dark Hex: Hex in which nobody sees the other's stones. x joins top and bottom, o joins left and right.
+"""Dark Hex: Hex in which neither seat sees the other's stones. x joins top and bottom, o joins left and right.
 
-Whoever tries a taken cell is told so and tries again. The other one learns that there was a try, not where, nor how
-it went: OpenSpiel's `dark_hex` with its defaults (`cdh`, `reveal-nothing`) puts the number of tries into both players'
-information states, and we follow it.
+A seat that tries an occupied cell learns that it is occupied, and tries again. The other seat learns only that there
+was a try, neither the cell nor the result. OpenSpiel's `dark_hex` with its defaults (`cdh`, `reveal-nothing`) puts the
+number of tries into both players' information states, and we follow it.
 
-world   words 0-1: stones of x, of o, one bit a cell; words 2-3: stones of the other that x, that o has run into;
-        word 4: bit 0 the seat to move, bits 1-2 who has won, plus one
+world   words 0-1: the stones of x and of o, one bit per cell; words 2-3: the stones of the other seat that x and o have
+        run into; word 4: bit 0 the seat to move, bits 1-2 the winner plus one
 action  cell, row by row from the top left: a1 b1 c1 ...
-observe one's own try: the cell and whether it was taken; everyone else: HEARD
+observe the mover the cell and whether it was occupied; everybody else that there was a try (_HEARD)
 """
 
 from typing import Annotated, NamedTuple
@@ -24,7 +24,7 @@ from foglight.rules import TERMINAL, game
 _STONES, _MET, _TURN = 0, 2, 4
 _HEARD = 1
 _MOST = 8
-# the leftmost cells of every row, by number of columns
+# by number of columns: the leftmost cell of every row
 _LEFT = np.array([sum(1 << i for i in range(0, 64, cols)) if cols else 0 for cols in range(_MOST + 1)], np.uint64)
 
 
@@ -96,7 +96,7 @@ def lay_open(game, world):
 
 @jitable
 def _joins(game, stones, chain, seat):
-    """Whether the chain that grows from one stone touches both of the seat's sides."""
+    """Whether the stones connected to `chain` touch both of the seat's sides."""
     cols = uint64(game.cols)
     left = _LEFT[game.cols]
     right = left << (cols - uint64(1))

@@ -1,13 +1,14 @@
 """Goofspiel [Ross1971]: both seats bid one card of equal hands for each prize card; the higher bid takes it.
 
-Equal bids lose the prize. Bids are made in turn but unseen, as in OpenSpiel's turn-based `goofspiel`; the last card
-plays itself. With imperfect information the seats learn who took each prize; with perfect information, also the bids.
-Whoever has more points at the end wins 1.
+After equal bids neither seat gets the prize. Bids are made in turn but unseen, as in OpenSpiel's turn-based
+`goofspiel`; the last cards are bid automatically. With imperfect information the seats learn who took each prize; with
+perfect information they also learn the bids. The seat with more points at the end wins 1 from the other.
 
 world   word 0: bits 0-14 and 16-30 the hands of seats 0 and 1, 32-46 the prizes to come, 48-51 the prize on the table
-        (0: none), 52-55 the bid of seat 0 (0: none); word 1: bits 0-7 and 8-15 the points
+        (0: none), 52-55 the bid of seat 0 (0: none); word 1: bits 0-7 and 8-15 the points of seats 0 and 1
 action  the card bid, counted from 0: action 3 is "bid 4"; chance: the prize, likewise
-observe one's own bid; that seat 0 has bid, how each round ended (and the last one) and each prize turned are public
+observe each seat its own bid; everybody that seat 0 has bid, the result of each round (also of the last, automatic one)
+        and each prize turned up
 """
 
 from typing import Annotated, NamedTuple
@@ -28,14 +29,14 @@ _MOST = 15
 _HANDS = ((0, 0, 15), (0, 16, 15))
 _DECK, _PRIZE, _BID = (0, 32, 15), (0, 48, 4), (0, 52, 4)
 _POINTS = ((1, 0, 8), (1, 8, 8))
-_TIE = 3  # how a round ends: 1 or 2 for the seat that takes it, plus one, or a tie
+_TIE = 3  # results of a round: 1 + the seat that takes the prize, or a tie
 
 
 @game
 class Goofspiel(NamedTuple):
     cards: Annotated[int, Between(2, _MOST)] = 13
-    order: Annotated[int, OneOf("descending", "ascending", "random")] = DESCENDING
-    information: Annotated[int, OneOf("imperfect", "perfect")] = IMPERFECT
+    order: Annotated[int, "of prizes", OneOf("descending", "ascending", "random")] = DESCENDING
+    information: Annotated[int, "perfect: bids are shown after each round", OneOf("imperfect", "perfect")] = IMPERFECT
 
 
 @implements(Goofspiel)
@@ -64,7 +65,7 @@ def begin(game, world):
 
 @jitable
 def _turn_prize(game, world):
-    """Turn the next prize, unless chance decides."""
+    """Turn up the next prize, unless chance draws it."""
     deck = get(world, _DECK)
     last = bits.count(deck) == 1
     put(world, _PRIZE, 0)
@@ -130,7 +131,7 @@ def step(game, world, action):
 
 @jitable
 def _settle(world, first, second):
-    """Both bids leave the hands; the higher one takes the prize on the table."""
+    """Remove both bids from the hands, and give the points of the prize to the higher bid."""
     put(world, _HANDS[0], get(world, _HANDS[0]) & ~(1 << first))
     put(world, _HANDS[1], get(world, _HANDS[1]) & ~(1 << second))
     prize = get(world, _PRIZE)
@@ -147,7 +148,7 @@ def _outcome(first, second):
 
 @jitable
 def _last_outcome(before, first, second, after):
-    """How the round ended that played itself after these bids, or 0 if there was none."""
+    """The result of the automatic last round, if it follows these bids; otherwise 0."""
     if get(after, _HANDS[0]) != 0:
         return 0
     mine = bits.lowest(get(before, _HANDS[0]) & ~(1 << first))

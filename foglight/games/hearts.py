@@ -1,17 +1,19 @@
 """Hearts: take no hearts and not the queen of spades, or take them all.
 
-The rules are those of OpenSpiel's `hearts`, with its defaults. Chance draws where three cards are passed (left, across,
-right or nowhere) and deals all 52 cards one by one. Seats choose their cards in turn, one by one; all change hands at
-once. The two of clubs leads. Hearts and the queen of spades are not played to the first trick, and hearts are not led
-before one of these cards has been played, unless a seat has nothing else. A heart counts 1 point, the queen 13;
-a seat that takes all 26 gives them to each of the others instead. Payoffs are 26 minus the points.
+The rules are those of OpenSpiel's `hearts`, with its defaults. Chance draws the direction in which three cards are
+passed (left, across, right or nowhere) and deals all 52 cards one by one. Seats choose their cards in turn, one by one;
+then all passed cards change hands at once. The two of clubs leads. Hearts and the queen of spades are not played to the
+first trick, and hearts are not led before one of these cards has been played, unless a seat has nothing else. A heart
+counts 1 point, the queen 13. If a seat takes all 26 points, each of the others gets 26 points instead. Payoffs are 26
+minus the points.
 
-world   as `foglight.cards.tricks` says; own word 0: the fields below and from bit 8 on 5 bits a seat, its points; own
-        words 1-4: what each seat passes, 6 bits a card in the order chosen, and from bit 18 on how many
-action  the card, counted rank by rank (2c 2d 2h 2s 3c ...); chance: first where cards are passed (0 nowhere, 1 left,
+world   see `foglight.cards.tricks`; own word 0: the fields below, and from bit 8 on 5 bits per seat, its points; own
+        words 1-4: the cards that each seat passes, 6 bits per card in the order chosen, and their number from bit 18
+action  the card, counted rank by rank (2c 2d 2h 2s 3c ...); chance: first the direction of the pass (0 nowhere, 1 left,
         2 across, 3 right), then cards
-observe one's own cards as they come, go and are passed on; where cards are passed, if anywhere; every card played. As
-        in OpenSpiel, all passes are laid open when the game is over
+observe each seat alone the cards that it is dealt, passes and receives; everybody the direction of the pass, unless it
+        is nowhere, when all have passed, and every card played. As in OpenSpiel, all passes become public when the game
+        is over
 """
 
 from typing import Annotated, NamedTuple
@@ -44,7 +46,7 @@ YES, NO = 0, 1
 @game
 @tricks.trick_taking
 class Hearts(NamedTuple):
-    passing: Annotated[int, OneOf("yes", "no")] = YES
+    passing: Annotated[int, "whether chance draws a direction in which cards are passed", OneOf("yes", "no")] = YES
 
 
 @implements(Hearts)
@@ -89,7 +91,7 @@ def _points(seat):
 
 @jitable
 def _chosen(seat):
-    """How many cards a seat has chosen to pass."""
+    """The field with the number of cards that a seat has chosen to pass."""
     return (_OWN + 1 + seat, 18, 2)
 
 
@@ -100,7 +102,7 @@ def _choice(seat, i):
 
 @jitable
 def passed_by(world, seat):
-    """The cards a seat has chosen to pass, a set."""
+    """The cards that a seat has chosen to pass, a set."""
     cards = uint64(0)
     for i in range(get(world, _chosen(seat))):
         cards |= bits.bit(get(world, _choice(seat, i)))
@@ -156,7 +158,7 @@ def step(game, world, action):
 
 @jitable
 def _prepare(game, world, action):
-    """What comes before play: the draw, the deal and the passing."""
+    """The actions before play: the draw, the deal and the passing."""
     phase = get(world, PHASE)
     if phase == PASS:
         _pass(game, world, action)
@@ -250,7 +252,7 @@ def _packed(cards):
 
 @jitable
 def _all_passes(game, world):
-    """All that was passed, once the game is over: for each card its place among the 13 that the receiver played."""
+    """All passed cards, once the game is over: for each card its rank among the 13 cards that the receiver played."""
     if get(world, PHASE) != OVER or get(world, _DIRECTION) == 0:
         return 0
     code = 0
@@ -292,7 +294,7 @@ def action_names(game, world, action):
 
 
 def _situation(world: World) -> str:
-    direction = get(world, _DIRECTION)  # nobody is told that nothing is passed
+    direction = get(world, _DIRECTION)  # the direction "nowhere" is not observed
     where = f"passing {_DIRECTIONS[direction]}, " if direction else ""
     return where + showing.by_seat("points", (get(world, _points(seat)) for seat in range(_SEATS)))
 

@@ -1,9 +1,9 @@
-"""Kuhn poker [Kuhn1950]: three cards, one each, one bet. Each seat antes 1; a bet or a call adds 1.
+"""Kuhn poker [Kuhn1950]: three cards, one per seat, one bet. Each seat antes 1; a bet or a call adds 1.
 
-world   word 0: bits 0-1 and 2-3 the cards of seats 0 and 1, plus one (0: not dealt), 4-5 how many actions were taken,
+world   word 0: bits 0-1 and 2-3 the cards of seats 0 and 1, plus one (0: not dealt), 4-5 the number of actions so far,
         6-8 these actions in order, one bit each
 action  0 pass (check, fold), 1 bet (call); chance: the card dealt, 0 jack, 1 queen, 2 king
-observe one's own card when it is dealt, nothing of the other's; every action
+observe each seat its own card when it is dealt; everybody every action
 """
 
 from typing import NamedTuple
@@ -52,7 +52,7 @@ def player(game, world):
     taken = get(world, _TAKEN)
     if taken < 2:
         return taken
-    # pass, bet leaves the first seat to answer; everything else is over after two actions
+    # after a pass and a bet the first seat answers; everything else is over after two actions
     return 0 if taken == 2 and get(world, _ACTIONS) == _BET << 1 else TERMINAL
 
 
@@ -109,7 +109,7 @@ def returns(game, world, out):
 
 @implements(KuhnPoker)
 def public_features(game, world, out):
-    # how many actions were taken, and which of them are bets
+    # the number of actions so far, and which of them are bets
     for i in range(3):
         out[i] = get(world, _TAKEN) > i
         out[3 + i] = _action(world, i)

@@ -1,12 +1,13 @@
 """Leduc poker [Southey2005]: six cards (jack, queen, king, twice each), two rounds of betting, one public card.
 
-Each seat antes 1; a raise is 2 in the first round and 4 in the second, at most two a round. A card that pairs the
-public one wins, then the higher rank; equal ranks share. The rules are those of OpenSpiel's `leduc_poker`: suits are
-told apart, and so are information states that differ in suit only.
+Each seat antes 1; a raise is 2 in the first round and 4 in the second, with at most two raises per round. A card that
+pairs the public card wins, otherwise the higher rank; equal ranks share the pot. The rules are those of OpenSpiel's
+`leduc_poker`, where suits count as information: states that differ only in suit are different information states.
 
-world   word 0, fields as below; cards are stored plus one, 0 is a card not dealt
+world   word 0: the fields below; cards are stored plus one, 0 is a card not dealt
 action  0 fold, 1 call (check), 2 raise; chance: the card, two of each rank in order
-observe one's own card when dealt; that seat 1 has been dealt, the public card, every action and who wins are public
+observe each seat its own card when it is dealt; everybody that seat 1 has been dealt its card, the public card, every
+        action, and the winner of a showdown
 """
 
 from typing import NamedTuple
@@ -170,7 +171,7 @@ def observe(game, before, action, after, viewer):
 
 @jitable
 def _showdown(world):
-    """Who wins the comparison of cards, plus one; 3 if they share, 0 if there was none."""
+    """The winner of the showdown plus one; 3 if the seats share the pot, 0 if there is no showdown."""
     if get(world, _OVER) == 0 or get(world, _FOLDED) != 0:
         return 0
     difference = _strength(world, 0) - _strength(world, 1)
@@ -198,7 +199,7 @@ def returns(game, world, out):
 
 @implements(LeducPoker)
 def public_features(game, world, out):
-    # the public card, the stakes, the round, who moves, raises and calls of the round
+    # the public card, the stakes, the round, the mover, the raises and calls of the round
     for card in range(6):
         out[card] = get(world, _PUBLIC_CARD) == 1 + card
     out[6], out[7] = get(world, _STAKES[0]) / 13, get(world, _STAKES[1]) / 13

@@ -1,14 +1,14 @@
-"""Liar's Dice for two: each seat rolls its dice under a cup; bids rise until one calls the other a liar.
+"""Liar's Dice for two: each seat rolls its dice under a cup; bids rise until one seat calls the other a liar.
 
-A bid names a number of dice and a face, and claims that at least so many of all dice show it; the highest face is wild
-and counts as any. The next bid must name more dice, or as many with a higher face. The rules are those of OpenSpiel's
-`liars_dice`. There a seat's dice are shown in the order rolled until all are rolled, and sorted from then on; here a
-seat looks under its cup once all its own dice lie there.
+A bid is a number of dice and a face. It claims that at least this number of all dice show the face; the highest face is
+wild and counts as any. The next bid must name more dice, or the same number with a higher face. The rules are those of
+OpenSpiel's `liars_dice`. There a seat sees its dice in the order rolled until all are rolled, and sorted from then on;
+here a seat sees its dice, sorted, when all its own dice are rolled.
 
-world   word 0: three bits a die, its face plus one (0: not rolled), seat 0's dice first; word 1: bits 0-7 the last bid
-        plus one, bit 8 the seat to move, bit 9 whether "liar" was called
-action  (number - 1) * sides + face - 1; the last one is "liar"; chance: the face of the next die, from 0
-observe one's own dice, sorted, when the last of them is rolled; every bid
+world   word 0: three bits per die, its face plus one (0: not rolled), seat 0's dice first; word 1: bits 0-7 the last
+        bid plus one, bit 8 the seat to move, bit 9 whether "liar" was called
+action  (number - 1) * sides + face - 1; the last action is "liar"; chance: the face of the next die, from 0
+observe each seat its own dice, sorted, when the last of them is rolled; everybody every bid and the call "liar"
 """
 
 from typing import Annotated, NamedTuple
@@ -26,7 +26,7 @@ _FIRST_BID = 1 << 32  # observation codes: smaller ones are dice
 
 @game
 class LiarsDice(NamedTuple):
-    dice: Annotated[int, Between(1, 5)] = 1
+    dice: Annotated[int, "per seat", Between(1, 5)] = 1
     sides: Annotated[int, Between(2, 6)] = 6
 
 

@@ -1,16 +1,17 @@
-"""Oh Hell: say how many tricks you will take, and take exactly that many.
+"""Oh Hell: bid the number of tricks that you will take, and take exactly that many.
 
-The rules are those of OpenSpiel's `oh_hell`: chance draws the number of tricks (if it is not given) and the dealer,
-deals the cards one by one from seat 0 on, and turns one more, whose suit is trumps. From the dealer's left each seat
-bids; the dealer's bid may not make the bids add up to the number of tricks. Each trick pays `points_per_trick`, an
-exact bid 10 more. With `off_bid_penalty`, a wrong bid instead costs `points_per_trick` for each trick it is off.
+The rules are those of OpenSpiel's `oh_hell`. Chance draws the number of tricks (if it is not given) and the dealer,
+deals the cards one by one from seat 0 on, and turns up one more, whose suit is trumps. Each seat bids, from the
+dealer's left on; the dealer's bid may not make the bids add up to the number of tricks. Each trick pays
+`points_per_trick`, and an exact bid 10 more. With `off_bid_penalty`, a wrong bid instead costs `points_per_trick` for
+each trick that it is off.
 
-world   as `foglight.cards.tricks` says; own word 0: the fields below, and from bit 20 on 5 bits a seat, its bid plus
+world   see `foglight.cards.tricks`; own word 0: the fields below, and from bit 20 on 5 bits per seat, its bid plus
         one; own word 1: the set of trumps
 action  the card, counted rank by rank (2c 2d 2s 2h 3c ...), or the number of cards plus the bid; chance: first the
         number of tricks, then the dealer, then cards
-observe the number of tricks and the dealer, everybody; a hand, its own seat alone, at once when its last card is dealt,
-        and nobody notices a card before that; the card turned, every bid and every card played, everybody
+observe everybody the number of tricks, the dealer, the card turned up, every bid and every card played; each seat alone
+        its whole hand, when its last card is dealt, and nothing before that
 """
 
 from typing import Annotated, NamedTuple
@@ -37,9 +38,9 @@ _TRICKS_DRAWN, _DEALER_DRAWN = codes.FIRST_OWN_KIND, codes.FIRST_OWN_KIND + 1
 class OhHell(NamedTuple):
     players: Annotated[int, Between(3, 7)] = 3
     suits: Annotated[int, Between(1, 4)] = 4
-    ranks: Annotated[int, Between(2, 13)] = 13
-    tricks: Annotated[int, Between(0, 17)] = 0  # 0: drawn by chance
-    off_bid_penalty: Annotated[int, OneOf("no", "yes")] = 0
+    ranks: Annotated[int, "cards per suit", Between(2, 13)] = 13
+    tricks: Annotated[int, "0: drawn by chance", Between(0, 17)] = 0
+    off_bid_penalty: Annotated[int, "whether a wrong bid costs points", OneOf("no", "yes")] = 0
     points_per_trick: Annotated[int, Between(0, 100)] = 1
 
 
@@ -135,7 +136,7 @@ def _turned(game):
 
 @jitable
 def _bid(game, seat):
-    """The bid plus one, 0 before it is made."""
+    """The field of a seat's bid plus one; 0 before it has bid."""
     return (first_own_word(game), 20 + 5 * seat, 5)
 
 
@@ -170,7 +171,7 @@ def step(game, world, action):
 
 @jitable
 def _prepare(game, world, action):
-    """What comes before play: the draws, the deal and the bids."""
+    """The actions before play: the draws, the deal and the bids."""
     phase, seat = get(world, PHASE), get(world, MOVER)
     if phase == BID:
         put(world, _bid(game, seat), action - _num_cards(game) + 1)
@@ -192,7 +193,7 @@ def _prepare(game, world, action):
 
 @jitable
 def _next_bid(game, world, after):
-    """The seat after this one bids; the dealer bids last, and may not make the bids add up."""
+    """Let the seat after `after` bid, or begin play. The dealer bids last, and may not make the bids add up."""
     dealer, most = get(world, _dealer(game)), get(world, _tricks(game))
     seat = after + 1 if after + 1 < game.players else 0
     if after == dealer and get(world, _bid(game, after)) != 0:
@@ -238,7 +239,7 @@ def returns(game, world, out):
 
 @jitable
 def score(game, bid, won):
-    """What a seat gets for its bid and the tricks it has won."""
+    """The points of a seat, from its bid and the tricks it has won."""
     if won == bid:
         return _EXACT + game.points_per_trick * won
     return -game.points_per_trick * abs(won - bid) if game.off_bid_penalty == 1 else game.points_per_trick * won
@@ -267,7 +268,7 @@ def action_names(game, world, action):
 
 
 def _situation(game: OhHell, world: World, viewer: int) -> str:
-    """What all can see beside the cards."""
+    """The public facts beside the table: the number of tricks, the dealer, the card turned up and the bids."""
     phase = get(world, PHASE)
     if phase <= DEAL:
         drawn = get(world, _tricks(game))

@@ -1,12 +1,12 @@
-"""Phantom Tic-Tac-Toe: noughts and crosses in which nobody sees the other's marks.
+"""Phantom Tic-Tac-Toe: noughts and crosses in which neither seat sees the other's marks.
 
-Whoever tries a taken cell is told so and tries again; the other one hears nothing of it. The rules, and who may know
-what, are those of OpenSpiel's `phantom_ttt` with its default `reveal-nothing`.
+A seat that tries an occupied cell learns that it is occupied, and tries again; the other seat learns nothing of it. The
+rules and the observations are those of OpenSpiel's `phantom_ttt` with its default `reveal-nothing`.
 
 world   word 0: bits 0-8 crosses, 9-17 noughts, 18-26 noughts that x has run into, 27-35 crosses that o has run into,
-        36 the seat to move, 37-38 who has won, plus one, or 3 for a draw
+        36 the seat to move, 37-38 the winner plus one, or 3 for a draw
 action  cell, row by row from the top left: a1 b1 c1 a2 ...
-observe the action and whether the cell was free; others learn nothing
+observe the mover the cell and whether it was free; everybody else nothing
 """
 
 from typing import NamedTuple

@@ -1,18 +1,21 @@
-"""Reconnaissance Blind Chess: each turn, sense what stands on 3x3 squares, then move without seeing the other's pieces.
+"""Reconnaissance Blind Chess: each turn, sense the pieces on 3x3 squares, then move without seeing the other's pieces.
 
-The rules are those of the Python package `reconchess`, less its clocks. A turn is two actions of one seat: a sense and
-a request, which may become another move or none (`foglight/chess/blind.py`). Whoever takes the king wins. A draw is
-`reversible` plies without capture or pawn move, passes included, or `turns` turns of both sides. Without the second, a
-game has fewer than 6 400 turns: pawns move at most 96 times and 30 pieces can be taken.
+The rules are those of the Python package `reconchess`, without its clocks. A turn is two actions of one seat: a sense
+action and a request, which may become another move or none (`foglight/chess/blind.py`). The first to take the king
+wins. The game is drawn after `reversible` plies without capture or pawn move, passes included, or after `turns` turns
+of both sides. Without a limit of turns, a game has fewer than 6 400: pawns move at most 96 times and 30 pieces can be
+taken.
 
-Of a move, everybody is told where a piece was taken, if one was, but not which; the mover also, what became of its
-request. That a sense has been made is public, where it was made is not. When the game ends all are told how.
+After a move, everybody observes the square on which a piece was taken, if any, but not its kind; the mover also
+observes the move that became of its request. Everybody observes that a sense action was made, but not where. At the end
+of the game everybody observes the result.
 
 seats   0 black, 1 white, which moves first
 world   the position (`foglight/chess/board.py`); in the free bits of its last word, bit 0: whether the seat has sensed;
-        the others: 0 while the game goes on, 1 + who took the king, 3 turn limit, 4 limit of reversible moves
+        the others: 0 before the end of the game, 1 + the seat that took the king, 3 turn limit, 4 limit of reversible
+        moves
 action  and observations: see `foglight/chess/blind.py`. A pawn's move to the last rank without a piece means a queen;
-        `reconchess` lists it as well where it takes, we only read it
+        `reconchess` lists it among the legal moves where it takes, we only accept it as text
 """
 
 from typing import Annotated, Any, NamedTuple
@@ -41,12 +44,12 @@ from foglight.names import Between, Word
 from foglight.randomness import below
 from foglight.rules import TERMINAL, game
 
-_UNLIMITED = 10_000  # more turns than there can be
+_UNLIMITED = 10_000  # more turns than any game has
 _START = notation.read_fen("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1")[1]
 _SENSED = uint64(1 << FREE_BITS)
 _TURN_LIMIT, _MOVE_LIMIT = 3, 4
 _RESULT = (STATE, FREE_BITS + 1, 3)
-# every piece where it has most moves, every pawn a queen; castling to both sides, and passing
+# an upper bound: every piece where it has most moves, every pawn a queen; castling to both sides, and passing
 _MOST_ACTIONS = 9 * 27 + 2 * (14 + 13 + 8) + 8 + 3
 _NAMES = ("black", "white")
 _ENDS = ("", "black takes the king", "white takes the king", "turn limit", "too many reversible moves")
@@ -54,8 +57,12 @@ _ENDS = ("", "black takes the king", "white takes the king", "turn limit", "too 
 
 @game
 class Rbc(NamedTuple):
-    turns: Annotated[int, Word("none", _UNLIMITED), Between(1, _UNLIMITED)] = _UNLIMITED
-    reversible: Annotated[int, Between(1, CLOCK_LIMIT)] = CLOCK_LIMIT
+    turns: Annotated[
+        int, "turns of both sides after which the game is drawn", Word("none", _UNLIMITED), Between(1, _UNLIMITED)
+    ] = _UNLIMITED
+    reversible: Annotated[
+        int, "plies without capture or pawn move after which the game is drawn", Between(1, CLOCK_LIMIT)
+    ] = CLOCK_LIMIT
 
 
 @implements(Rbc)
@@ -228,14 +235,14 @@ def observation_text(game, before, action, after, viewer):
 
 
 def _seen(world: Any, square: int) -> str:
-    """What is sensed, from the highest rank down: `rnb/ppp/...`."""
+    """The sensed squares as text, from the highest rank down: `rnb/ppp/...`."""
     letters, file, rank = notation.letters(world), square % 8, square // 8
     rows = range(min(rank + 1, 7), max(rank - 1, 0) - 1, -1)
     return "/".join("".join(letters[8 * r + max(file - 1, 0) : 8 * r + min(file + 1, 7) + 1]) for r in rows)
 
 
 def _became(before: Any, action: int, landed: int) -> str:
-    """A request, and what became of it."""
+    """A request and its outcome as text."""
     name = action_names(Rbc(), before, action)[0]
     if action == blind.PASS:
         return name

@@ -1,17 +1,18 @@
-"""Spades: partners bid how many tricks they will take together; spades are trumps.
+"""Spades: partners bid the number of tricks that they will take together; spades are trumps.
 
 The rules are those of OpenSpiel's `spades`, one deal from scores of 0. Seats 0 and 2 play against 1 and 3. Chance deals
-the 52 cards one by one; from seat 0 on each seat bids, partners no more than 13 together. Spades are not led by a seat
-that has anything else; with `breaking=yes` they may be, once one has been played. A side that takes as many tricks as
-it bid gets 10 points for each and 1 for each more, minus 100 if it is 10 or more; otherwise it loses 10 for each trick
-bid. A bid of nil is worth 100 if the seat takes no trick and costs 100 if it does.
+the 52 cards one by one. Then each seat bids, seat 0 first; two partners may bid at most 13 together. A seat that has
+anything else does not lead spades; with `breaking=yes` it may, once a spade has been played. A side that takes at least
+as many tricks as it bid gets 10 points for each trick bid and 1 for each further trick, minus 100 if there are 10 or
+more further tricks; otherwise it loses 10 points for each trick bid. A bid of 0 (nil) gains 100 points if the seat
+takes no trick, and loses 100 if it takes one.
 
-OpenSpiel speaks of spades being broken, but never notes that they are; `breaking=no` is what it plays.
+OpenSpiel has a rule on broken spades, but never records that they are broken; it plays by `breaking=no`.
 
-world   as `foglight.cards.tricks` says; own word 0: 4 bits a seat, its bid plus one, then whether spades are broken
+world   see `foglight.cards.tricks`; own word 0: 4 bits per seat, its bid plus one, then whether spades are broken
 action  the card, counted suit by suit (2c 3c ... As, the suits c d h s), or 52 plus the bid; chance: the card dealt
-observe a hand, its own seat alone, at once when its last card is dealt, and nobody notices a card before that; every
-        bid and every card played, everybody
+observe each seat alone its whole hand, when its last card is dealt, and nothing before that; everybody every bid and
+        every card played
 """
 
 from typing import Annotated, NamedTuple
@@ -39,7 +40,7 @@ NO, YES = 0, 1
 @game
 @tricks.trick_taking
 class Spades(NamedTuple):
-    breaking: Annotated[int, OneOf("no", "yes")] = NO
+    breaking: Annotated[int, "whether any seat may lead spades once one has been played", OneOf("no", "yes")] = NO
 
 
 @implements(Spades)
@@ -94,7 +95,7 @@ def trumps(game, world):
 
 @jitable
 def _bid(seat):
-    """The bid plus one, 0 before it is made."""
+    """The field of a seat's bid plus one; 0 before it has bid."""
     return (_OWN, 4 * seat, 4)
 
 
@@ -131,7 +132,7 @@ def step(game, world, action):
 
 @jitable
 def _prepare(game, world, action):
-    """What comes before play: the deal and the bids."""
+    """The actions before play: the deal and the bids."""
     seat = get(world, MOVER)
     if get(world, PHASE) == DEAL:
         if tricks.deal_card(game, world, action) == _CARDS:
@@ -181,7 +182,7 @@ def returns(game, world, out):
 
 @jitable
 def score(first_bid, second_bid, first_won, second_won):
-    """What a side gets for the bids and the tricks won of its two seats."""
+    """The points of a side, from the bids and the tricks won of its two seats."""
     bid, over = first_bid + second_bid, first_won + second_won - first_bid - second_bid
     points = -10 * bid if over < 0 else 10 * bid + over - (100 if over >= 10 else 0)
     if first_bid == 0:

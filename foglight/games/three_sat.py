@@ -1,16 +1,17 @@
 """The 3-FSAT game [Solinas2023, Definition 2]: an assignment is chosen unseen, then clauses it satisfies are shown.
 
-Finding any history that agrees with the public observations is solving their 3-CNF formula, so construction is as hard
-as that. Seat 0 sets one variable after the other, which all notice and nobody else sees; then nature shows clauses,
-each uniform among those over three variables that the assignment satisfies. Where the paper draws a whole assignment
-and a whole clause at once, we take several steps, so that the number of actions does not explode with the number of
-variables; there is still one history for each assignment and sequence of clauses. Seat 1 only watches; payoffs are 0.
+To find any history that agrees with the public observations is to solve their 3-CNF formula, so construction is as hard
+as 3-SAT. Seat 0 sets one variable after the other; everybody observes that it does, but only seat 0 the value. Then
+chance shows clauses, each uniform among those over three variables that the assignment satisfies. Where the paper draws
+a whole assignment and a whole clause at once, we take several steps, so that the number of actions does not explode
+with the number of variables; there is still one history for each assignment and sequence of clauses. Seat 1 never
+moves; payoffs are 0.
 
-world   word 0: the assignment, one bit a variable; word 1: bits 0-6 variables set, 7-24 the variables of the clause so
-        far, six bits each, plus one, 25-34 clauses shown
-action  seat 0: 0 false, 1 true; chance: a variable beyond the last one, three times, then the clause's signs, bit i
-        set where the i-th literal is negated
-observe one's own choices; that a choice or a draw was made, and every complete clause, are public
+world   word 0: the assignment, one bit per variable; word 1: bits 0-6 the number of variables set, 7-24 the variables
+        of the clause so far, six bits each, plus one, 25-34 the number of clauses shown
+action  seat 0: 0 false, 1 true; chance: three times a variable above the last one, then the clause's signs, bit i set
+        where the i-th literal is negated
+observe seat 0 its own choices; everybody that a choice or a draw was made, and every complete clause
 """
 
 from typing import Annotated, NamedTuple
@@ -63,7 +64,7 @@ def legal(game, world, out):
 
 @jitable
 def _violating_signs(world):
-    """The one choice of signs that makes every literal of the clause false: negate just what is true."""
+    """The only signs that make every literal of the clause false: exactly the true variables are negated."""
     signs = 0
     for i in range(3):
         literal = get(world, (1, 7 + 6 * i, 6)) - 1
@@ -84,7 +85,7 @@ def chance(game, world, out, odds):
                 odds[n] = 1.0 / 7.0
                 n += 1
         return n
-    # three variables in ascending order, all triples equally likely: weigh each by the triples that it leaves open
+    # three variables in ascending order, all triples equally likely: each has the weight of the triples it leaves
     missing = 3 if first == 0 else (2 if second == 0 else 1)
     start = max(first, second)  # the variable after the last one, since they are stored plus one
     total = 0.0
@@ -136,7 +137,7 @@ def formula(game, observations, viewer):
     choices, shown = observations[: game.variables], observations[game.variables :]
     if len(choices) < game.variables or len(shown) % 4 != 0:
         return None  # in the middle of an assignment or a clause
-    nonsense = game.variables, [[1], [-1]], None  # what nobody can observe: a formula that cannot hold
+    nonsense = game.variables, [[1], [-1]], None  # for impossible observations: a formula that cannot be satisfied
     own = {_FALSE, _FALSE + 1} if viewer == 0 else {_CHOSEN}
     draws_shown = [code for i, code in enumerate(shown) if i % 4 < 3]
     if not own.issuperset(choices) or not {_DRAWN}.issuperset(draws_shown) or len(shown) > 4 * game.clauses:

@@ -1,11 +1,11 @@
 """Rock-paper-scissors with a way out: the smallest game with strategy fusion [Arjonilla2024, Fig. 1].
 
-Seat 0 leaves for a fixed payoff or plays rock, paper or scissors, which seat 1 answers unseen. A search that looks at
-each of seat 1's worlds by itself thinks that seat 1 can always win, and leaves.
+Seat 0 leaves for a fixed payoff or plays rock, paper or scissors, which seat 1 answers without seeing it. A search that
+evaluates each of seat 1's worlds by itself concludes that seat 1 can always win, and leaves.
 
-world   word 0: bits 0-1 the action of seat 0, 2 whether it has acted, 3-4 the action of seat 1 or 0
+world   word 0: bits 0-1 the action of seat 0, 2 whether it has acted, 3-4 the action of seat 1, or 0
 action  0 leave, 1 rock, 2 paper, 3 scissors
-observe one's own action; seat 1 and the public: that play goes on, or that it is over
+observe each seat its own action; everybody else whether the game goes on or is over
 """
 
 from typing import Annotated, NamedTuple
@@ -23,7 +23,7 @@ _NAMES = ("leave", "rock", "paper", "scissors")
 
 @game
 class UnseenRps(NamedTuple):
-    leave_value: Annotated[float, Between(-100, 100)] = -0.6
+    leave_value: Annotated[float, "payoff to seat 0 for leaving", Between(-100, 100)] = -0.6
 
 
 @implements(UnseenRps)
