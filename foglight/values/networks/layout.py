@@ -49,9 +49,7 @@ class Layout:
     places: np.ndarray  # int64[P, K]: the number of the seat's private observations, among all that occur at the cut
     private: np.ndarray  # float32[P, K, G]: features of information states, the seat among them
     scales: np.ndarray  # float64[P]: the chance probability of the likeliest history
-    shared: (
-        np.ndarray
-    )  # float32[P, K, K]: the chance of the histories with both states, divided by the scale
+    shared: np.ndarray  # float32[P, K, K]: the chance of the histories with both states, divided by the scale
 
     @property
     def num_places(self) -> int:
