@@ -49,9 +49,7 @@ class Layout:
     places: np.ndarray  # int64[P, K]: the number of the seat's private observations, among all that occur at the cut
     private: np.ndarray  # float32[P, K, G]: features of information states, the seat among them
     scales: np.ndarray  # float64[P]: the chance probability of the likeliest history
-    shared: (
-        np.ndarray
-    )  # float32[P, K, K]: the chance of the histories with both states, divided by the scale
+    shared: np.ndarray  # float32[P, K, K]: the chance of the histories with both states, divided by the scale
 
     @property
     def num_places(self) -> int:
@@ -93,9 +91,9 @@ class Layout:
     def chosen(self, public_keys: Sequence[int]) -> np.ndarray:
         """The numbers of the public states with these keys, int64."""
         order = np.argsort(self.public_keys)
-        wanted = np.array(public_keys, np.uint64)
-        numbers = order[np.searchsorted(self.public_keys, wanted, sorter=order).clip(max=len(order) - 1)]
-        if (self.public_keys[numbers] != wanted).any():
+        keys = np.array(public_keys, np.uint64)
+        numbers = order[np.searchsorted(self.public_keys, keys, sorter=order).clip(max=len(order) - 1)]
+        if (self.public_keys[numbers] != keys).any():
             raise BadInput("the network does not know all of these public states; take the trunk it was trained for")
         return numbers
 
