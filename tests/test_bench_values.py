@@ -63,7 +63,7 @@ def test_belief_states_are_of_the_public_state_with_most_entries():
 def test_a_disagreement_stops_the_bench(small, monkeypatch):
     monkeypatch.setattr(bench, "_side_by_side", lambda sequences, ranges: [own + 1e-6 for own in ranges])
     monkeypatch.setattr(bench, "_one_by_one", lambda sequences, ranges: ranges)
-    with pytest.raises(RuntimeError, match=r"values side by side are off by 1\.0e-06"):
+    with pytest.raises(RuntimeError, match=r"values solved side by side are off by 1\.0e-06"):
         bench.batch("leduc_poker", 2, 0)
 
 

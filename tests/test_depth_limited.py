@@ -160,7 +160,7 @@ def test_bad_trunks_get_one_line():
     assert Trunk("unseen_rps", 1).sequences.num_states == 1
     with pytest.raises(fl.BadInput, match="trunks are solved by cfr"):
         solve_trunk(Trunk("kuhn_poker", 3), Function(lambda public, ranges: []), 1, "outcome")
-    with pytest.raises(fl.BadInput, match="for two seats"):
+    with pytest.raises(fl.BadInput, match="needs two seats"):
         TrunkJudge(Trunk("openspiel:kuhn_poker(players=3)", 4))
 
 

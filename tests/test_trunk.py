@@ -128,7 +128,7 @@ def test_networks_have_nothing_to_say_of_a_trunk_without_leaves():
 
 
 def test_no_subgames_begin_nowhere():
-    with pytest.raises(fl.BadInput, match="subgames begin at public states, and none was given"):
+    with pytest.raises(fl.BadInput, match="subgames begin at public states, but none was given"):
         Subgames(Trunk("kuhn_poker", 99).public_states)
 
 

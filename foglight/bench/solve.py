@@ -66,8 +66,8 @@ class Race(Row):
             ("liteefg", "LiteEFG", self.liteefg, self.liteefg_bar),
         ):
             ratio = "" if rate is None else f"{number(self.summary()[f'{name}_ratio'])}×"
-            wanted = "" if rate is None or bar is None else f" (bar {number(bar)}×)"
-            texts |= {peer: "" if rate is None else f"{number(rate)}/s", f"to {peer}": ratio + wanted}
+            least = "" if rate is None or bar is None else f" (bar {number(bar)}×)"
+            texts |= {peer: "" if rate is None else f"{number(rate)}/s", f"to {peer}": ratio + least}
         return texts
 
 

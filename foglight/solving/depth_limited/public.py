@@ -52,21 +52,23 @@ class Leaf:
 def leaves(sequences: SequenceForm) -> list[Leaf]:
     """The public states at which the tree is cut, in the order of their first nodes."""
     tree = sequences.tree
-    shown = tree.public_keys[tree.leaves]
+    keys_at_cut = tree.public_keys[tree.leaves]
     inside = np.ones(tree.num_nodes, bool)
     inside[tree.leaves] = False
     inside[tree.terminals] = False
-    if np.isin(shown, tree.public_keys[inside]).any():
+    if np.isin(keys_at_cut, tree.public_keys[inside]).any():
         raise Unnoticed(
             f"{tree.game} cannot be cut at depth {tree.depth}: there the public does not notice that time passes; "
             "cut it where everybody sees something"
         )
     result = []
-    _, firsts = np.unique(shown, return_index=True)
+    _, firsts = np.unique(keys_at_cut, return_index=True)
     for first in np.sort(firsts):
-        which = np.flatnonzero(shown == shown[first])
+        which = np.flatnonzero(keys_at_cut == keys_at_cut[first])
         nodes = tree.leaves[which]
-        public = public_state(tree.game, int(shown[first]), chosen(tree.leaf_rows, which), sequences.chance[nodes])
+        public = public_state(
+            tree.game, int(keys_at_cut[first]), chosen(tree.leaf_rows, which), sequences.chance[nodes]
+        )
         by_seat = []
         for seat, keys in enumerate(public.keys):
             own = np.empty(len(keys), np.int32)

@@ -42,8 +42,8 @@ class Subgames:
     def joined(self, ranges: Sequence[Ranges]) -> list[np.ndarray]:
         """Join the ranges of the public states: for each seat, one range over the roots of the forest."""
         whole = [np.zeros(len(keys)) for keys in self.sequences.root_keys]
-        for places, given in zip(self._places, ranges, strict=True):
-            for seat, own in enumerate(given):
+        for places, by_seat in zip(self._places, ranges, strict=True):
+            for seat, own in enumerate(by_seat):
                 whole[seat][places[seat]] = own
         return whole
 
@@ -88,7 +88,7 @@ class Evaluator:
 
     def values(self, ranges: Sequence[Ranges]) -> list[list[np.ndarray]]:
         """The same for all public states: by public state, then by seat."""
-        return [self.value(public, given) for public, given in zip(self.publics, ranges, strict=True)]
+        return [self.value(public, by_seat) for public, by_seat in zip(self.publics, ranges, strict=True)]
 
     def flat_values(self, ranges: np.ndarray) -> np.ndarray:
         """The same in one flat array, ordered by public state, then by seat; so are the ranges given."""

@@ -29,8 +29,8 @@ class RandomPlay(Evaluator):
 
     def values(self, ranges: Sequence[Ranges]) -> list[list[np.ndarray]]:
         return [
-            _counterfactual(public, worth, given)
-            for public, worth, given in zip(self.publics, self._worth, ranges, strict=True)
+            _counterfactual(public, worth, by_seat)
+            for public, worth, by_seat in zip(self.publics, self._worth, ranges, strict=True)
         ]
 
 

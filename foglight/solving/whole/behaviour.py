@@ -105,12 +105,12 @@ def levels(tree: Tree) -> Iterator[tuple[int, Any]]:
 
 
 @kernel
-def _ask(game, policy, rows, states, begins, movers, found):
-    """Write the policy's probabilities at each information state into `found`, once each."""
+def _ask(game, policy, rows, states, begins, movers, behaviour):
+    """Write the policy's probabilities at each information state into `behaviour`."""
     actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
     for i in range(len(rows)):
-        if states[i] >= 0 and found[begins[states[i]]] == 0.0:
+        if states[i] >= 0 and behaviour[begins[states[i]]] == 0.0:
             n = legal(game, rows[i], actions)
             weigh(policy, game, rows[i], movers[i], actions, n, odds)
             for k in range(n):
-                found[begins[states[i]] + k] = odds[k]
+                behaviour[begins[states[i]] + k] = odds[k]

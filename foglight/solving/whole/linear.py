@@ -69,11 +69,11 @@ def _solve(
         shape=(last - first, end - begin),
     )
     # variables: the plan x, then v
-    own, given = len(sequences.root_keys[seat]), len(sequences.root_keys[other])
+    own_roots, other_roots = (len(sequences.root_keys[who]) for who in (seat, other))
     aims = np.zeros(end - begin + theirs.shape[0])
-    aims[end - begin : end - begin + given] = -start[first : first + given]
+    aims[end - begin : end - begin + other_roots] = -start[first : first + other_roots]
     sums = np.zeros(flow.shape[0])
-    sums[:own] = start[begin : begin + own]
+    sums[:own_roots] = start[begin : begin + own_roots]
     result = linprog(
         aims,
         A_ub=sparse.hstack([-payoffs, theirs.T], format="csc"),

@@ -122,10 +122,10 @@ def _exact(sequences: SequenceForm, resume: Any, checkpoint: str | Path | None) 
 
 def _go_on(solver: Any, policy: Solved, sequences: SequenceForm, seed: int) -> None:
     """Put a policy's state into the solver, if it is of the same game, method and seed."""
-    wanted = {"game": str(sequences.tree.game), "method": solver.method}
+    identity = {"game": str(sequences.tree.game), "method": solver.method}
     if solver.method in sampling.METHODS:
-        wanted["seed"] = seed
-    for name, value in wanted.items():
+        identity["seed"] = seed
+    for name, value in identity.items():
         if getattr(policy, name) != value:
             raise BadInput(f"cannot go on with this policy: its {name} is {getattr(policy, name)}, not {value}")
     for name, array in solver.state().items():

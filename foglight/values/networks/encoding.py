@@ -27,14 +27,14 @@ def encode(publics: Sequence[PublicState]) -> Features:
     game = publics[0].game
     if not offers_features(game):
         raise BadInput(f"{game} offers no features; play it without a network")
-    shown = [offered_public(game, chosen(public.rows, np.zeros(1, np.int64))) for public in publics]
+    common = [offered_public(game, chosen(public.rows, np.zeros(1, np.int64))) for public in publics]
     private = []
     for public in publics:
         for seat in range(2):
             rows = chosen(public.rows, np.unique(public.states[:, seat], return_index=True)[1])
             private.append(_with_seat(offered_private(game, rows, seat), seat))
     size = sum(map(len, private))
-    return _features(publics, np.concatenate(shown), np.concatenate(private), np.full(size, PADDING))
+    return _features(publics, np.concatenate(common), np.concatenate(private), np.full(size, PADDING))
 
 
 def listed(publics: Sequence[PublicState], layout: Layout) -> Features:
@@ -56,7 +56,7 @@ def listed(publics: Sequence[PublicState], layout: Layout) -> Features:
     return _features(publics, layout.public[numbers], private, places)
 
 
-def _features(publics: Sequence[PublicState], shown: np.ndarray, private: np.ndarray, places: np.ndarray) -> Features:
+def _features(publics: Sequence[PublicState], common: np.ndarray, private: np.ndarray, places: np.ndarray) -> Features:
     """Add to these features the seats, public states and histories of the information states."""
     sizes = np.array([[len(keys) for keys in public.keys] for public in publics])
     of = np.repeat(np.arange(len(publics)), sizes.sum(1))
@@ -64,7 +64,7 @@ def _features(publics: Sequence[PublicState], shown: np.ndarray, private: np.nda
     firsts = (np.cumsum(sizes.ravel()) - sizes.ravel()).reshape(-1, 2)
     pairs = np.concatenate([public.states + first for public, first in zip(publics, firsts, strict=True)])
     chance = np.concatenate([public.chance / public.chance.max() for public in publics])
-    return Features(shown, private, places, of, seats, pairs, chance)
+    return Features(common, private, places, of, seats, pairs, chance)
 
 
 def _with_seat(features: np.ndarray, seat: int) -> np.ndarray:

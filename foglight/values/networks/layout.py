@@ -91,9 +91,9 @@ class Layout:
     def chosen(self, public_keys: Sequence[int]) -> np.ndarray:
         """The numbers of the public states with these keys, int64."""
         order = np.argsort(self.public_keys)
-        wanted = np.array(public_keys, np.uint64)
-        numbers = order[np.searchsorted(self.public_keys, wanted, sorter=order).clip(max=len(order) - 1)]
-        if (self.public_keys[numbers] != wanted).any():
+        keys = np.array(public_keys, np.uint64)
+        numbers = order[np.searchsorted(self.public_keys, keys, sorter=order).clip(max=len(order) - 1)]
+        if (self.public_keys[numbers] != keys).any():
             raise BadInput("the network does not know all of these public states; take the trunk it was trained for")
         return numbers
 

@@ -95,10 +95,10 @@ class Lessons:
             parts(self._points.targets[rows], per_state, torch.float32),
             strict=True,
         )
-        for shown, of, places, ranges, signs, owners, others, chance, own, wanted in batches:
+        for public, of, places, ranges, signs, owners, others, chance, own, targets in batches:
             everything = slice(None)
-            batch = Batch(self._public[shown], of, places, ranges, everything, signs, owners, others, chance)
-            yield self._lesson(batch, wanted, own)
+            batch = Batch(self._public[public], of, places, ranges, everything, signs, owners, others, chance)
+            yield self._lesson(batch, targets, own)
 
     def _lesson(self, batch: Batch, targets: Tensor, states: Tensor) -> Lesson:
         if len(self._of) < len(states):

@@ -38,12 +38,12 @@ def trunk_layout(trunk: Trunk, recall: str = "perfect") -> Layout:
         raise BadInput("features need a trunk from the start of the game, since they are made of all observations")
     if tree.num_seats != 2:
         raise BadInput(f"value networks need two seats; {tree.game} has {tree.num_seats}")
-    codes, shown = observed(tree), tree.public_keys[tree.leaves]
+    codes, public_keys = observed(tree), tree.public_keys[tree.leaves]
     publics: list[Pairs] = []
     states: list[tuple[int, int, int, Pairs]] = []  # public state, seat, key and private pairs of each
     offered: list[np.ndarray] = []
     for number, leaf in enumerate(trunk.leaves):
-        nodes = tree.leaves[shown == np.uint64(leaf.public.key)]
+        nodes = tree.leaves[public_keys == np.uint64(leaf.public.key)]
         publics.append(public_pairs(tree, codes, int(nodes[0])))
         for seat, keys in enumerate(leaf.public.keys):
             firsts = np.unique(leaf.public.states[:, seat], return_index=True)[1]

@@ -116,10 +116,10 @@ class Maker:
         ranges = []
         for _ in range(several):
             plan = realised(self.trunk.sequences, random_behaviour(self.trunk.sequences, random))
-            given = normalised(self.layout, self.layout.packed(self.trunk.leaf_ranges(plan)), publics)
+            own = normalised(self.layout, self.layout.packed(self.trunk.leaf_ranges(plan)), publics)
             if self.request.sparse < 1.0:
-                given = normalised(self.layout, self._thinned(given, random), publics)
-            ranges.append(given)
+                own = normalised(self.layout, self._thinned(own, random), publics)
+            ranges.append(own)
         return {
             "publics": np.tile(publics, several).astype(np.int32),
             "ranges": np.concatenate(ranges).astype(np.float32),
@@ -138,7 +138,7 @@ class Maker:
 
     def _valued(self, ranges: list[np.ndarray]) -> list[np.ndarray]:
         """The targets for these ranges, solved side by side."""
-        joined = [self.subgames.joined(self.layout.parted(given)) for given in ranges]
+        joined = [self.subgames.joined(self.layout.parted(whole)) for whole in ranges]
         solver = BatchedRegrets(self.subgames.sequences, [np.stack(own, 1) for own in zip(*joined, strict=True)])
         solver.iterate(self.request.iterations)
         values = solver.values()
