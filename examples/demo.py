@@ -20,7 +20,8 @@ def main() -> None:
     say(f"foglight {fl.__version__}: games in which players cannot see everything.")
     say(
         "Dark Hex: connect your two sides; you do not see the other's stones until you run into one.\n"
-        "EPIMC reasons on what players know, PIMC as if all stones lay open. Its budget is 100 times PIMC's."
+        "EPIMC reasons on what players know, PIMC as if all stones lay open. EPIMC gets 100 times the budget of PIMC,\n"
+        "one of the ratios in the paper."
     )
     with tempfile.TemporaryDirectory(prefix="foglight-") as folder:
         store = Path(folder) / "games.sqlite"

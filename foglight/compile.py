@@ -1,21 +1,21 @@
-"""Rules as plain Python that run compiled: dispatch by game type, kernels, and a disk cache that is never stale.
+"""Compilation of rules written in plain Python: dispatch by game type, kernels, and a disk cache that is never stale.
 
-Three kinds of function meet here.
+There are three kinds of functions.
 
-- A *rule* (`required`, `optional`) is a generic function such as `step(game, world, action)`. Called from Python it
-  looks up the implementation for `type(game)`; called from compiled code, Numba resolves it from the game's *type*,
-  so that it becomes a direct call. A game registers its implementations with `@implements(GameClass)`.
+- A *rule* (`required`, `optional`) is a generic function such as `step(game, world, action)`. A call from Python looks
+  up the implementation for `type(game)`. In compiled code, Numba resolves the call from the game's *type*, so that it
+  becomes a direct call. A game registers its implementations with `@implements(GameClass)`.
 - A *helper* (`jitable`) is a plain function that compiled code may call too.
 - A *kernel* is an entry point: compiled for games that are NamedTuples, interpreted for any other game.
 
-Nothing is passed to a kernel as a function and nothing closes over one: both would defeat the disk cache.
+A kernel takes no function as an argument and closes over none: both would defeat the disk cache.
 
-The cache holds one file per kernel and signature, named by a digest of everything the machine code depends on: the
-bytecode and constants of the kernel, of every rule it calls as the game implements it, of every helper these call and
-every table they read, however indirectly and in whatever file, plus the versions and the processor. So what an edit
-touches is recompiled, what it does not touch is loaded, and there is no index that could disagree with the files.
+The cache has one file per kernel and signature, named by a digest of everything that the machine code depends on. That
+is the bytecode and the constants of the kernel, of the rules it calls as the game implements them, of the helpers these
+call, and the tables that any of them read, in whatever file; also the versions of the software and the processor. So an
+edit recompiles exactly the kernels that depend on it, and there is no index that could disagree with the files.
 
-Numba is imported when the first kernel is called, not before.
+Numba is imported when the first kernel is called.
 """
 
 import functools
@@ -36,18 +36,20 @@ import numpy as np
 
 Function = Callable[..., Any]
 
-PATIENCE = 1.0  # seconds of compiling after which the person is told why nothing happens
+PATIENCE = 1.0  # seconds of compilation after which a message tells the user
 INTERPRET_ALL = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 _rules: dict[str, "Rule"] = {}
-_allocating: set[str] = set()  # names of rules and helpers that make arrays
-_interpreted: set[type] = set()  # game classes that are not NamedTuples
-_twins: dict[Function, Function] = {}  # what compiled code runs where the key is called: mostly the key itself
-_waiting: list[Callable[[], None]] | None = []  # registrations that need Numba; None once it is here
+_allocating: set[str] = set()  # names of rules and helpers that allocate arrays
+_interpreted: set[type] = set()  # classes of games and policies that are not NamedTuples
+_twins: dict[
+    Function, Function
+] = {}  # the function that compiled code runs for a call of the key: mostly the key itself
+_waiting: list[Callable[[], None]] | None = []  # registrations to make when Numba is imported; None after that
 
 
 class Rule:
-    """A generic function of a game: one implementation per game class, and perhaps a default."""
+    """A generic function: one implementation per class of its first argument, and perhaps a default."""
 
     def __init__(self, stub: Function, default: Function | None) -> None:
         self.name = stub.__name__
@@ -56,19 +58,19 @@ class Rule:
         self.implementations: dict[type, Function] = {}
 
     def implementation(self, game_class: type) -> Function:
-        found = self.implementations.get(game_class, self.default)
-        if found is None:
+        function = self.implementations.get(game_class, self.default)
+        if function is None:
             raise NotImplementedError(f"{game_class.__name__} has no rule '{self.name}'; every game needs one")
-        return found
+        return function
 
 
 def required(stub: Function) -> Function:
-    """A rule that every game implements; the stub holds its signature and its meaning."""
+    """Decorator of a rule that every game implements; the stub has its signature and its docstring."""
     return _generic(stub, None)
 
 
 def optional(stub: Function) -> Function:
-    """A rule that has a default, the stub's own body."""
+    """Decorator of a rule with a default, which is the body of the stub."""
     return _generic(stub, jitable(stub))
 
 
@@ -89,10 +91,10 @@ def _generic(stub: Function, default: Function | None) -> Function:
 
 
 def implements(game_class: type, name: str = "") -> Callable[[Function], Function]:
-    """Register the decorated function as `game_class`'s implementation of the rule of the same, or of that, name.
+    """Register the decorated function as the implementation of a rule for `game_class`.
 
-    Rules of games are in `foglight.rules`; a policy implements the rule `weigh`. A NamedTuple runs compiled, any other
-    class interpreted.
+    `name` is the name of the rule; by default it is the name of the function. Rules of games are in `foglight.rules`; a
+    policy implements the rule `weigh`. A NamedTuple runs compiled, any other class interpreted.
 
         >>> class Passing:
         ...     pass
@@ -105,13 +107,13 @@ def implements(game_class: type, name: str = "") -> Callable[[Function], Functio
     """
 
     def register(function: Function) -> Function:
-        wished = name or function.__name__
-        rule = _rules.get(wished)
+        rule_name = name or function.__name__
+        rule = _rules.get(rule_name)
         if rule is None:
-            raise TypeError(f"there is no rule '{wished}'; the rules are {', '.join(sorted(_rules))}")
-        wanted, given = list(rule.parameters.parameters), list(inspect.signature(function).parameters)
-        if wanted != given:
-            raise TypeError(f"rule '{rule.name}' takes ({', '.join(wanted)}), not ({', '.join(given)})")
+            raise TypeError(f"there is no rule '{rule_name}'; the rules are {', '.join(sorted(_rules))}")
+        expected, actual = list(rule.parameters.parameters), list(inspect.signature(function).parameters)
+        if expected != actual:
+            raise TypeError(f"rule '{rule.name}' takes ({', '.join(expected)}), not ({', '.join(actual)})")
         rule.implementations[game_class] = function
         if not issubclass(game_class, tuple):
             _interpreted.add(game_class)
@@ -121,18 +123,18 @@ def implements(game_class: type, name: str = "") -> Callable[[Function], Functio
 
 
 def has_rule(name: str, game_class: type) -> bool:
-    """Whether somebody has registered this rule for this class."""
+    """Whether this class has an implementation of the rule of its own; a default does not count."""
     return game_class in _rules[name].implementations
 
 
 def allocates(function: Function) -> Function:
-    """Let a rule or helper make arrays, at the price of counting references."""
+    """Decorator of a rule or helper that allocates arrays; compiled code then counts references, which costs time."""
     _allocating.add(function.__name__)
     return function
 
 
 def jitable(function: Function) -> Function:
-    """A helper: a plain function that rules and kernels may call, compiled or not.
+    """Decorator of a helper: a plain function that rules and kernels may call, compiled or interpreted.
 
     >>> @fl.jitable
     ... def neighbours(cell, width):
@@ -145,7 +147,7 @@ def jitable(function: Function) -> Function:
 
 
 def compiled_twin(function: Function) -> Callable[[Function], Function]:
-    """Compiled code that calls `function` gets the decorated one: same results, other arithmetic."""
+    """Decorator of the function that compiled code runs instead of `function`: same results, other arithmetic."""
 
     def register(twin: Function) -> Function:
         @functools.wraps(function)
@@ -160,7 +162,7 @@ def compiled_twin(function: Function) -> Callable[[Function], Function]:
 
 
 class Kernel:
-    """An entry point: `kernel(game, ...)` runs compiled, or interpreted if a game or policy is not a NamedTuple."""
+    """An entry point: a call runs compiled, or interpreted if a game or policy among its arguments is no NamedTuple."""
 
     def __init__(self, function: Function) -> None:
         self.py_func = function
@@ -181,12 +183,12 @@ class Kernel:
 
 
 def kernel(function: Function) -> Kernel:
-    """Make `function(game, ...)` a compiled entry point; `.py_func` is the same source, interpreted."""
+    """Decorator of a compiled entry point `function(game, ...)`; its `.py_func` is the interpreted function."""
     return Kernel(function)
 
 
 def is_compiled(*arguments: Any) -> bool:
-    """Whether kernels run compiled on these: none of them is a game or policy that only Python can run."""
+    """Whether a kernel runs compiled on these arguments: none of them is a game or policy that runs interpreted."""
     return not INTERPRET_ALL and _interpreted.isdisjoint(map(type, arguments))
 
 
@@ -194,6 +196,7 @@ def is_compiled(*arguments: Any) -> bool:
 
 
 def _with_numba(registration: Callable[[], None]) -> None:
+    """Make a registration now if Numba is imported, otherwise when it will be."""
     if _waiting is None:
         registration()
     else:
@@ -203,9 +206,9 @@ def _with_numba(registration: Callable[[], None]) -> None:
 def _overload(function: Function, resolve: Function) -> None:
     from numba.extending import overload
 
-    # Inlined, and without counting references to arrays, which can cost more than the rules themselves. So a rule or
-    # helper allocates nothing, unless it says so; kernels allocate, and hold what they pass on. Only kernels are called
-    # from Python, so only they need wrappers.
+    # Rules and helpers are inlined, and do not count references to arrays, which can cost more than the rules
+    # themselves. So a rule or helper must not allocate, unless it is decorated by `allocates`; kernels allocate the
+    # arrays that they pass on. Only kernels are called from Python, so only they need wrappers.
     options: Any = {
         "error_model": "numpy",
         "forceinline": True,
@@ -224,7 +227,7 @@ def _start_numba() -> ModuleType:
     from numba.core import event
 
     class Announcer(event.Listener):
-        """Says what is being compiled once that takes longer than a person's patience."""
+        """Prints what is being compiled, if that takes longer than PATIENCE."""
 
         def on_start(self, event: Any) -> None:
             played = _rules["step"].implementations if "step" in _rules else {}
@@ -250,8 +253,8 @@ def _start_numba() -> ModuleType:
 def _shorten_shape_error() -> None:
     """Make the error about arrays of unequal shapes cheap to compile.
 
-    Numba writes both shapes into its message. The code that formats them costs two seconds in every process that
-    compiles an assignment such as `rows[i] = row`, and a fifth of a second in every kernel after that.
+    Numba writes both shapes into its message. Compiling the code that formats them takes two seconds in every process
+    that compiles an assignment such as `rows[i] = row`, and a fifth of a second in every kernel after that.
     """
     from numba.extending import overload
     from numba.np import arrayobj
@@ -272,7 +275,7 @@ def snake_case(name: str) -> str:
 
 
 class _KernelCache:
-    """What Numba's dispatcher asks of a cache: load and save one compiled signature. One file each."""
+    """The cache interface of Numba's dispatcher: load and save one compiled signature, each in its own file."""
 
     def __init__(self, function: Function) -> None:
         self.function = function
@@ -285,7 +288,7 @@ class _KernelCache:
         target.refresh()
         try:
             payload = pickle.loads(path.read_bytes()) if path else None
-        except Exception:  # absent, torn or of another time: all of them mean "compile it again"
+        except Exception:  # the file is absent, incomplete or outdated: in each case the kernel is compiled again
             payload = None
         return payload and CompileResult._rebuild(target, *payload)
 
@@ -306,7 +309,7 @@ class _KernelCache:
             pass
 
     def _path(self, signature: Any, codegen: Any) -> Path | None:
-        """`kernel-slot-digest.nbc`: the slot says what it is for, the digest what it was made from."""
+        """The file `kernel-slot-digest.nbc`; the slot identifies kernel and signature, the digest the sources."""
         import numba
 
         games = [t.instance_class for t in signature if hasattr(t, "instance_class")]
@@ -321,7 +324,7 @@ class _KernelCache:
 
 @functools.cache
 def cache_folder() -> Path | None:
-    """Where compiled kernels are kept: $FOGLIGHT_CACHE, or the user's cache folder, or none if it cannot be written."""
+    """The folder of compiled kernels, in $FOGLIGHT_CACHE or the user's cache folder; None if it is not writable."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(os.environ.get("FOGLIGHT_CACHE") or Path(home) / "foglight") / "kernels"
     try:
@@ -333,9 +336,9 @@ def cache_folder() -> Path | None:
 
 
 def fingerprint(function: Function, games: list[type]) -> str | None:
-    """A digest of all that compiling `function` for these games reads; None if that cannot be told for certain."""
+    """A digest of everything that the compilation of `function` for these games depends on; None if it is uncertain."""
     if any(game.__module__ == "__main__" for game in games):
-        return None  # a class of a script has no name by which another process could find it
+        return None  # another process could not import a class of a script by its name
     parts = [Path(__file__).read_text(encoding="utf-8")]
     seen: set[int] = set()
     front: list[Any] = [function, *games]
@@ -347,8 +350,8 @@ def fingerprint(function: Function, games: list[type]) -> str | None:
                 seen.add(id(value))
                 rule = getattr(value, "rule", None)
                 if rule is not None:
-                    found = (rule.implementations.get(game, rule.default) for game in games)
-                    front.extend(implementation for implementation in found if implementation is not None)
+                    implementations = (rule.implementations.get(game, rule.default) for game in games)
+                    front.extend(implementation for implementation in implementations if implementation is not None)
                 elif value is function or value in _twins:
                     front.extend(_read_by(_twins.get(value, value)))
         elif isinstance(value, tuple | list):
@@ -358,7 +361,7 @@ def fingerprint(function: Function, games: list[type]) -> str | None:
             parts.append(f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}")
         elif isinstance(value, str | bytes | int | float | complex | np.generic | None):
             parts.append(f"{type(value).__name__} {value!r}")
-        elif callable(value):  # classes, and functions that Numba knows by themselves
+        elif callable(value):  # classes, and functions that Numba itself supports
             parts.append(f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}")
             front.append(getattr(value, "_fields", ()))
         else:
@@ -367,7 +370,7 @@ def fingerprint(function: Function, games: list[type]) -> str | None:
 
 
 def _read_by(function: Function, code: CodeType | None = None) -> list[Any]:
-    """The values that a function's code holds or finds by a global name; an attribute's name counts as one too."""
+    """The constants of a function's code, and the values of its global names; attribute names count as global names."""
     code = code or function.__code__
     values: list[Any] = [code.co_code, code.co_names, *(cell.cell_contents for cell in function.__closure__ or ())]
     for constant in code.co_consts:
@@ -375,7 +378,7 @@ def _read_by(function: Function, code: CodeType | None = None) -> list[Any]:
             values.extend(_read_by(function, constant))
         elif constant != function.__doc__:
             values.append(constant)
-    holders = [function.__globals__]  # and the modules met in it: `bits.get` is found under the name get in bits
+    holders = [function.__globals__]  # and the modules among its values: `bits.get` is the name `get` in `bits`
     for holder in holders:
         for name in code.co_names:
             value = holder.get(name)

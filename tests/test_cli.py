@@ -20,6 +20,14 @@ def test_games_and_agents_are_listed(run):
     assert [row["name"] for row in json.loads(run("agents", "--json")[1])] == fl.agent_names()
 
 
+def test_every_option_of_an_agent_says_what_it_means(run):
+    rows = json.loads(run("agents", "--json")[1])
+    meanings = {(row["name"], key): option["meaning"] for row in rows for key, option in row["options"].items()}
+    assert len(meanings) >= 45 and [option for option, meaning in meanings.items() if not meaning] == []
+    out = " ".join(run("agents")[1].split())
+    assert "time=0.0 0 to 86400" in out and "most boards" in out and "scout" in out
+
+
 def test_a_match_prints_a_table_or_data(run):
     command = ("match", "random", "first_legal", "--game", "kuhn_poker", "--games", "20", "--seed", "1")
     result = fl.play_match("kuhn_poker", ["random", "first_legal"], games=20, seed=1)

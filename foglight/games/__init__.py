@@ -1,4 +1,4 @@
-"""One file per game, found by name: `dark_hex.py` holds the class `DarkHex` and its rules."""
+"""The games: one file each, found by name. `dark_hex.py` has the class `DarkHex` and its rules."""
 
 import functools
 import importlib
@@ -20,7 +20,7 @@ def game_names() -> list[str]:
 
 
 def load_game(game: Game) -> Any:
-    """The game of a text such as `dark_hex(rows=4,cols=4)`, its parameters checked; a game is checked and returned.
+    """The game described by a text such as `dark_hex(rows=4,cols=4)`, or the given game; parameters are checked.
 
     >>> game = fl.load_game("dark_hex(rows=4)")
     >>> game.rows, game.cols, str(game)
@@ -41,12 +41,12 @@ def load_game(game: Game) -> Any:
 
 
 def _bridge(name: str) -> Any:
-    """The bridge to another library's games; found by name, so that nothing here depends on it."""
+    """The bridge module of this name. It is imported by name, so that this module does not depend on it."""
     from foglight import bridges
 
-    known = sorted(module.name for module in pkgutil.iter_modules(bridges.__path__))
-    if name not in known:
-        raise BadInput(unknown("bridge", name, known))
+    names = sorted(module.name for module in pkgutil.iter_modules(bridges.__path__))
+    if name not in names:
+        raise BadInput(unknown("bridge", name, names))
     return importlib.import_module(f"{bridges.__name__}.{name}")
 
 
@@ -62,7 +62,7 @@ def game_class(name: str) -> type:
 
 @functools.cache
 def _checked(game: Any) -> Game:
-    # equal numbers of other types (4.0 for 4) would make Numba compile the same game again
+    # values are converted to the declared type: with 4.0 for 4, Numba would compile the same game again
     same = checked(type(game), snake_case(type(game).__name__), game._asdict())
     check(same)
     return same

@@ -139,7 +139,7 @@ def returns(game, world, out):
 
 @implements(LiarsDice)
 def public_features(game, world, out):
-    # the last bid: how many dice and which face; and who moves
+    # the last bid, by number of dice and by face; and the mover
     bid = get(world, _BID)
     for i in range(2 * game.dice):
         out[i] = bid > i * game.sides
@@ -151,7 +151,7 @@ def public_features(game, world, out):
 
 @implements(LiarsDice)
 def private_features(game, world, seat, out):
-    # how many dice show each face
+    # the number of dice that show each face
     for face in range(game.sides):
         out[face] = 0.0
     for i in range(game.dice):
@@ -196,7 +196,7 @@ def places(game):
 
 @implements(LiarsDice)
 def contents(game, world):
-    # which die shows what matters to nobody: how many of a seat's dice show each face
+    # the order of the dice does not matter: the number of a seat's dice that show each face
     faces = [[_die(world, seat * game.dice + i) - 1 for i in range(game.dice)] for seat in range(2)]
     return [str(faces[seat].count(face) or ".") for seat in range(2) for face in range(game.sides)]
 
