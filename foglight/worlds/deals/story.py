@@ -107,7 +107,7 @@ class Story:
     chance: float = 1.0  # probability of the chance outcomes, the same for every deal
     opening: bool = False  # whether play has begun, but no card has been led
 
-    def then(self, action: int, odds: float = 1.0) -> "Story":
+    def then(self, action: int, odds: float) -> "Story":
         """The story with one more action; lists that are not replaced are shared."""
         return replace(self, actions=[*self.actions, action], chance=self.chance * odds)
 
