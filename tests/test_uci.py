@@ -153,7 +153,7 @@ def test_without_an_engine_one_line_says_what_to_do(monkeypatch):
     ("options", "advice"),
     [
         ({"depth": 3, "nodes": 10}, "one of depth, nodes and seconds"),
-        ({"nodes": -1}, "let it be positive"),
+        ({"nodes": -1}, "not a negative number"),
         ({"processes": 0}, "processes must be from 1 to 256, not 0"),
     ],
 )
