@@ -48,20 +48,17 @@ def find(keys, key):
     return -1 - int64(slot)
 
 
-def grown(keys: np.ndarray, slots: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same keys in a table with more slots; also the slots used before, and the slots of the same keys now."""
-    larger, before = np.zeros(slots, np.uint64), np.flatnonzero(keys)
-    after = np.empty(len(before), np.int64)
-    _enter(keys[before], larger, after)
-    return larger, before, after
-
-
 @kernel
-def _enter(keys, table, slots):
-    """Enter keys that are not in the table, and write their slots."""
-    for i in range(len(keys)):
-        slots[i] = -1 - find(table, keys[i])
-        table[slots[i]] = keys[i]
+def grown(keys, slots):
+    """The same keys in a table with more slots; also the slots used before, and the slots of the same keys now."""
+    larger = np.zeros(slots, np.uint64)
+    before = np.flatnonzero(keys)
+    after = np.empty(len(before), np.int64)
+    for i in range(len(before)):
+        key = keys[before[i]]
+        after[i] = -1 - find(larger, key)
+        larger[after[i]] = key
+    return larger, before, after
 
 
 # Numbers: an int64 holds a mark from 1 to 2^31 - 1, and a number of 32 bits -------------------------------------

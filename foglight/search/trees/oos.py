@@ -162,10 +162,9 @@ def _larger(memory: Memory) -> Memory:
     """The same memory with twice the slots."""
     slots = len(memory.keys)
     keys, before, after = grown(memory.keys, 2 * slots)
-    larger = _new_memory(2 * slots)._replace(keys=keys)
-    larger.begins[after] = memory.begins[before]
-    larger.regrets[:slots], larger.sums[:slots] = memory.regrets, memory.sums
-    return larger
+    begins, regrets, sums = np.zeros(2 * slots, np.int64), np.zeros(2 * slots), np.zeros(2 * slots)
+    begins[after], regrets[:slots], sums[:slots] = memory.begins[before], memory.regrets, memory.sums
+    return Memory(keys, begins, regrets, sums)
 
 
 @kernel
