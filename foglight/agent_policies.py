@@ -10,16 +10,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from foglight.agents import Agent, Seat, opened
+from foglight.agents import Agent, AgentLike, Seat, opened
 from foglight.games import load_game
-from foglight.names import BadInput
+from foglight.names import BadInput, Spec
 from foglight.policies import Tabular, tabular
 from foglight.rules import Game, key
 from foglight.state import State
 
 
 def agent_policy(
-    agent: str | Agent | Sequence[str | Agent], game: str | Game, *, seed: int = 0, limit: int = 1_000_000
+    agent: AgentLike | Sequence[AgentLike], game: str | Game, *, seed: int = 0, limit: int = 1_000_000
 ) -> Tabular:
     """The policy of an agent for all seats, or of one agent per seat, at every information state.
 
@@ -31,7 +31,8 @@ def agent_policy(
     """
     game = load_game(game)
     start = State(game)
-    team = [agent] * start.num_players if isinstance(agent, str | Agent) else list(agent)
+    alone = isinstance(agent, str | Spec | type | Agent)
+    team: list[AgentLike] = [agent] * start.num_players if alone else list(agent)  # type: ignore[list-item, arg-type]
     if len(team) != start.num_players:
         raise BadInput(f"{game} has {start.num_players} seats, and {len(team)} agents were given; give one for each")
     with opened(team) as agents:

@@ -127,6 +127,13 @@ def has_rule(name: str, game_class: type) -> bool:
     return game_class in _rules[name].implementations
 
 
+def rules_of(game_class: type) -> dict[str, Function]:
+    """The rules that this class implements itself, by name."""
+    return {
+        name: rule.implementations[game_class] for name, rule in _rules.items() if game_class in rule.implementations
+    }
+
+
 def allocates(function: Function) -> Function:
     """Decorator of a rule or helper that allocates arrays; compiled code then counts references, which costs time."""
     _allocating.add(function.__name__)

@@ -16,8 +16,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from foglight.compile import snake_case
-
 
 class BadInput(ValueError):
     """Input that cannot be used. The message is one line that says what was given and what to do.
@@ -206,7 +204,7 @@ def construct(made: type, spec: Spec) -> Any:
 
 def checked(made: type, name: str, given: dict[str, Any]) -> Any:
     """`made(**given)`, after each value has been checked against its type and limits; `name` is for messages."""
-    hints = get_type_hints(made, include_extras=True)
+    hints = type_hints(made)
     parameters = inspect.signature(made).parameters
     missing = [key for key, p in parameters.items() if p.default is p.empty and key not in given]
     if missing:
@@ -214,10 +212,17 @@ def checked(made: type, name: str, given: dict[str, Any]) -> Any:
     values = {}
     for key, value in given.items():
         try:
-            values[key] = _check(hints[key], value)
+            values[key] = _check(hints.get(key), value)
         except BadInput as error:
             raise BadInput(f"{name}: {key} {error}") from None
     return made(**values)
+
+
+def type_hints(made: type) -> dict[str, Any]:
+    """The declared types of the parameters of a class, by name: of its fields, or of its constructor."""
+    constructor = vars(made).get("__init__")
+    of_constructor = get_type_hints(constructor, include_extras=True) if inspect.isfunction(constructor) else {}
+    return get_type_hints(made, include_extras=True) | of_constructor
 
 
 def _check(hint: Any, value: Any) -> Any:
@@ -283,13 +288,6 @@ def _plain(written: str) -> str:
 # Printing -------------------------------------------------------------------------------------------------------
 
 
-def game_text(game: Any) -> str:
-    """The text of a game, `dark_hex(rows=4,cols=4)`, which `load_game` reads back to an equal game."""
-    hints = get_type_hints(type(game), include_extras=True)
-    pairs = [(key, _as_written(hints[key], value)) for key, value in game._asdict().items()]
-    return str(Spec(snake_case(type(game).__name__), tuple(pairs)))
-
-
 class ParameterText(NamedTuple):
     """A parameter for people: `rows` has the default `4`, the allowed values `1 to 8` and perhaps a meaning."""
 
@@ -300,16 +298,18 @@ class ParameterText(NamedTuple):
 
 def parameter_texts(made: type) -> dict[str, ParameterText]:
     """The parameters of a NamedTuple or dataclass, by name."""
-    hints = get_type_hints(made, include_extras=True)
+    hints = type_hints(made)
     texts = {}
     for key, parameter in inspect.signature(made).parameters.items():
-        default = _value_text(_as_written(hints[key], parameter.default))
-        limits = sorted(_limits(hints[key]), key=lambda limit: isinstance(limit, Word))  # the word comes last
-        texts[key] = ParameterText(default, ", ".join(map(str, limits)), _meaning(hints[key]))
+        needed = parameter.default is parameter.empty
+        default = "" if needed else _value_text(as_written(hints.get(key), parameter.default))
+        limits = sorted(_limits(hints.get(key)), key=lambda limit: isinstance(limit, Word))  # the word comes last
+        texts[key] = ParameterText(default, ", ".join(map(str, limits)), _meaning(hints.get(key)))
     return texts
 
 
-def _as_written(hint: Any, value: Any) -> Any:
+def as_written(hint: Any, value: Any) -> Any:
+    """A value as the text form writes it: a word where its parameter declares words."""
     for limit in _limits(hint):
         if isinstance(limit, OneOf) and isinstance(value, int):
             return limit.words[value]

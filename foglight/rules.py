@@ -15,8 +15,8 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy import uint64
 
+from foglight.addresses import game_text
 from foglight.compile import allocates, jitable, optional, required
-from foglight.names import game_text
 from foglight.randomness import below, fold, weighted
 
 PUBLIC = -1  # the viewer that observes what every seat observes; seats are viewers too
@@ -47,18 +47,22 @@ class Game(Protocol):
 
 
 def game(game_class: GameClass) -> GameClass:
-    """Class decorator of a game: its text is `dark_hex(rows=4,cols=4)`, and games of different classes are unequal.
+    """Class decorator of a game: its text is one that `load_game` reads, and games of different classes are unequal.
 
-    Plain tuples compare by content only, so two games without parameters would be equal.
+    The text of a game in a package of your own has the address of its class, `mypackage.games:Nim(stones=7)`. Plain
+    tuples compare by content only, so two games without parameters would be equal.
 
         >>> from typing import Annotated, NamedTuple
         >>> @fl.game
         ... class Nim(NamedTuple):
         ...     stones: Annotated[int, fl.Between(1, 100)] = 5
-        >>> str(Nim(stones=7)), Nim() == Nim(5), Nim() == (5,)
-        ('nim(stones=7)', True, False)
+        >>> str(Nim(stones=7)).endswith(":Nim(stones=7)"), Nim() == Nim(5), Nim() == (5,)
+        (True, True, False)
     """
-    for name, method in (("__str__", game_text), ("__eq__", _same), ("__ne__", _other), ("__hash__", _hash)):
+    methods: dict[str, Any] = {"__str__": game_text}
+    if issubclass(game_class, tuple):
+        methods |= {"__eq__": _same, "__ne__": _other, "__hash__": _hash}
+    for name, method in methods.items():
         setattr(game_class, name, method)
     return game_class
 

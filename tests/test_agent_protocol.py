@@ -3,9 +3,7 @@
 import ast
 import contextlib
 import os
-import sys
 import time
-import types
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,14 +45,12 @@ class Keeper(Agent):
         self.write("close")
 
 
+KEEPER = f"{__name__}:Keeper"
+
+
 @pytest.fixture
-def log(tmp_path, monkeypatch):
-    """The file in which the agent `keeper` writes; lines are process, agent and what has happened."""
-    module = types.ModuleType("foglight.agents.keeper")
-    module.Keeper = Keeper
-    monkeypatch.setitem(sys.modules, "foglight.agents.keeper", module)
-    names = fl.agent_names()
-    monkeypatch.setattr("foglight.agents.agent_names", lambda: [*names, "keeper"])
+def log(tmp_path):
+    """The file in which the agent Keeper writes; lines are process, agent and what has happened."""
     return tmp_path / "log"
 
 
@@ -168,18 +164,18 @@ def test_a_game_that_an_agent_refuses_is_refused_before_anything_is_opened(tmp_p
 
 
 def test_a_match_closes_its_agents_once_at_its_end(log):
-    agents = [f'keeper(log="{log}")', "random"]
+    agents = [f'{KEEPER}(log="{log}")', "random"]
     fl.play_match("kuhn_poker", agents, games=7)
     assert lives(log) == [["start"] * 7 + ["close"]]
 
 
 def test_matches_of_a_tournament_close_theirs(log):
-    fl.play_tournament(["kuhn_poker"], [f'keeper(log="{log}")', "random"], 6)
+    fl.play_tournament(["kuhn_poker"], [f'{KEEPER}(log="{log}")', "random"], 6)
     assert lives(log) == [["start"] * 3 + ["close"]] * 2, "one match for each seating"
 
 
 def test_workers_close_theirs(log):
-    fl.play_match("kuhn_poker", [f'keeper(log="{log}")', "random"], games=40, workers=2)
+    fl.play_match("kuhn_poker", [f'{KEEPER}(log="{log}")', "random"], games=40, workers=2)
     found = lives(log)
     assert 1 <= len(found) <= 2 and sum(life.count("start") for life in found) == 40
     assert all(life.index("close") == len(life) - 1 for life in found), "at the end of the worker, not after a chunk"
@@ -188,13 +184,13 @@ def test_workers_close_theirs(log):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_match_that_fails_closes_its_agents(log, workers):
     with pytest.raises(ZeroDivisionError):
-        fl.play_match("kuhn_poker", [f'keeper(log="{log}",fails=4)', "random"], games=10, workers=workers)
+        fl.play_match("kuhn_poker", [f'{KEEPER}(log="{log}",fails=4)', "random"], games=10, workers=workers)
     assert "close" in [life[-1] for life in lives(log)], "the one that failed; other workers may have been ended"
     assert workers == 2 or len(lives(log)) == 1
 
 
 def test_a_policy_closes_what_it_has_loaded_and_nothing_else(log):
-    fl.agent_policy(f'keeper(log="{log}")', "kuhn_poker")
+    fl.agent_policy(f'{KEEPER}(log="{log}")', "kuhn_poker")
     assert [life[-1] for life in lives(log)] == ["close"] * 2, "one agent for each seat"
     log.unlink()
     fl.agent_policy(Keeper(log=str(log)), "kuhn_poker")
@@ -202,13 +198,13 @@ def test_a_policy_closes_what_it_has_loaded_and_nothing_else(log):
 
 
 def test_agents_are_closed_if_a_later_one_cannot_be_loaded(log):
-    with pytest.raises(fl.BadInput, match="unknown agent"), opened([f'keeper(log="{log}")', "nobody"]):
+    with pytest.raises(fl.BadInput, match="unknown agent"), opened([f'{KEEPER}(log="{log}")', "nobody"]):
         pass
     assert log.read_text().split()[2:] == ["close"]
 
 
 def test_commands_close_theirs(log, run):
-    agent = f'keeper(log="{log}")'
+    agent = f'{KEEPER}(log="{log}")'
     assert run("play", "kuhn_poker", "--vs", agent, typed=[])[0] == 0
     assert run("play", "kuhn_poker", "--vs", agent, "--explain", typed=["pass", "pass"])[0] == 0
     assert [life[-1] for life in lives(log)] == ["close"] * 2
@@ -216,7 +212,7 @@ def test_commands_close_theirs(log, run):
 
 def test_a_bot_closes_its_agent(log):
     pytest.importorskip("pyspiel")
-    bot = fl.as_openspiel_bot(f'keeper(log="{log}")', "kuhn_poker", 0)
+    bot = fl.as_openspiel_bot(f'{KEEPER}(log="{log}")', "kuhn_poker", 0)
     bot.close()
     assert lives(log) == [["start", "close"]]
 

@@ -16,7 +16,7 @@ import foglight as fl
 from foglight.arena import match as arena_match
 from foglight.arena.intervals import mean_and_error, wilson
 from foglight.arena.referee import Record
-from foglight.arena.store import Store
+from foglight.arena.store import Match, Store
 
 PAIR = ["random", "first_legal"]
 
@@ -144,9 +144,9 @@ def test_a_store_that_cannot_be_used_is_left_alone(tmp_path, what):
 
 def test_every_process_may_write_at_once(tmp_path):
     store = Store(tmp_path / "games.sqlite")
-    match = store.match("g", ["a"], 0, "v")
+    match = store.match(Match("g", ("a",), 0, "v", ("x", "y")))
     other = Store(tmp_path / "games.sqlite")
-    assert other.match("g", ["a"], 0, "v") == match
+    assert other.match(Match("g", ("a",), 0, "v", ("x", "y"))) == match
     store.add(match, 0, Record((1.0,), (1, 2)))
     other.add(match, 0, Record((5.0,), (9,)))
     other.add(match, 1, Record((2.0,), ()))

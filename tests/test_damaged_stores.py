@@ -18,7 +18,7 @@ PAIR = ["random", "first_legal"]
 HEX = "dark_hex(rows=2,cols=2)"
 GAMES = 60  # kept of each match
 COLUMNS = {
-    "matches": ("match", "game", "agents", "seed", "version"),
+    "matches": ("match", "game", "agents", "seed", "version", "code"),
     "games": ("match", "number", "returns", "actions"),
     "times": ("match", "number", "seat", "moves", "seconds", "longest", "overruns"),
 }
@@ -173,6 +173,7 @@ BAD = {  # what a column may not hold
     ],
     "seed": [None, "one", 1.5, -1, b"1"],
     "version": [None, 4, b"1"],
+    "code": [None, 4, b"[]", "", "{}", "[1,2,3]", '["a"]'],
     "number": [None, "three", 2.5, -1, b"\x03"],
     "returns": [
         *(
@@ -245,7 +246,7 @@ def test_what_no_game_can_hold_is_named_by_everybody_who_reads_it(whole, tmp_pat
                 assert line is not None, (column, value, name)
             if name in ("analyse", "tournament"):
                 assert line is None, "they read another match"
-    assert len(CASES) == 80
+    assert len(CASES) == 87
     assert tally["csv", False] == tally["parquet", False] == len(CASES)
     assert tally["tournament", True] == tally["analyse", True] == len(CASES)
     assert tally["resume", False] >= 50 and tally["belief", False] >= 50
@@ -325,7 +326,7 @@ def test_what_is_kept_comes_back_as_it_was(whole, tmp_path, run):
     with closing(Store(whole)) as store:
         kept = list(store.games())
     assert len(kept) == 4 * GAMES
-    for game, agents, seed, version, number, record in kept:
+    for (game, agents, seed, version, _), number, record in kept:
         assert (seed, version, sorted(agents)) == (1, fl.__version__, sorted(PAIR)) and number < GAMES
         assert list(record.returns) == replay(game, record.actions).returns()
 

@@ -93,7 +93,7 @@ def test_numbers_of_another_type_become_the_declared_one():
 
 
 def test_things_that_are_no_game():
-    with pytest.raises(ValueError, match="is not a game"):
+    with pytest.raises(ValueError, match="DarkHex is a class; give an instance"):
         fl.load_game(DarkHex)
     with pytest.raises(ValueError, match="is not a game"):
         fl.load_game(5)

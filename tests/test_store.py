@@ -4,7 +4,11 @@ import pytest
 
 import foglight as fl
 from foglight.arena.referee import Record, Timing
-from foglight.arena.store import Store, open_store, stored_position
+from foglight.arena.store import Match, Store, open_store, stored_position
+
+
+def match_of(game, agents, seed, code="x"):
+    return Match(game, tuple(agents), seed, "v", (code,) * (1 + len(agents)))
 
 
 @pytest.fixture
@@ -15,8 +19,8 @@ def store(tmp_path):
 
 
 def test_what_goes_in_comes_out(store):
-    first, second = store.match("g", ["a", "b"], 1, "v"), store.match("g", ["b", "a"], 1, "v")
-    assert first != second and store.match("g", ["a", "b"], 1, "v") == first
+    first, second = store.match(match_of("g", ["a", "b"], 1)), store.match(match_of("g", ["b", "a"], 1))
+    assert first != second and store.match(match_of("g", ["a", "b"], 1)) == first
     timed = Record((1.0, -1.0), (3, 1), (Timing(1, 0.5, 0.25, 0), Timing(2, 0.75, 0.5, 1)))
     untimed = Record((0.0, 0.0), (2,))
     store.add(first, 7, timed)
@@ -26,12 +30,12 @@ def test_what_goes_in_comes_out(store):
     assert store.numbers(first, 100) == {2, 7} and store.numbers(first, 7) == {2} and store.numbers(second, 7) == set()
     assert [(r.actions, r.timing) for r in store.records(first, 8)] == [((2,), ()), ((3, 1), timed.timing)]
     assert [r.actions for r in store.records(first, 7)] == [(2,)]
-    listed = [(agents, number, record.returns) for _, agents, _, _, number, record in store.games()]
+    listed = [(agents, number, record.returns) for (_, agents, *_), number, record in store.games()]
     assert listed == [(("a", "b"), 2, (0.0, 0.0)), (("a", "b"), 7, (1.0, -1.0)), (("b", "a"), 7, (0.0, 0.0))]
 
 
 def test_a_game_and_its_times_are_kept_both_or_neither(store):
-    match = store.match("g", ["a", "b"], 1, "v")
+    match = store.match(match_of("g", ["a", "b"], 1))
     torn = Record((1.0, -1.0), (3,), (Timing(1, 0.5, 0.5, 0), Timing(None, 0.5, 0.5, 0)))  # no number of moves
     with pytest.raises(fl.BadInput, match="cannot use"):
         store.add(match, 0, torn)
@@ -42,7 +46,7 @@ def test_a_game_and_its_times_are_kept_both_or_neither(store):
 
 
 def test_a_transaction_that_never_began_is_not_rolled_back(store, tmp_path):
-    match = store.match("g", ["a", "b"], 1, "v")
+    match = store.match(match_of("g", ["a", "b"], 1))
     other = Store(tmp_path / "games.sqlite")
     store.connection.execute("PRAGMA busy_timeout = 0")
     other.connection.execute("BEGIN IMMEDIATE")
@@ -66,7 +70,7 @@ def test_writing_is_safe_against_kills(store, tmp_path):
 def test_the_position_of_a_stored_game(store, tmp_path):
     path = tmp_path / "games.sqlite"
     for i, agents in enumerate((["a", "b"], ["b", "a"])):
-        store.add(store.match("kuhn_poker", agents, 1, "v"), 4, Record((1.0, -1.0), (2, i, 0)))
+        store.add(store.match(match_of("kuhn_poker", agents, 1)), 4, Record((1.0, -1.0), (2, i, 0)))
     assert stored_position(path, "kuhn_poker", 4).history() == [2, 0, 0], "of the first match"
     assert stored_position(path, "kuhn_poker", 4, after=2).history() == [2, 0]
     for game, number in (("kuhn_poker", 5), ("h", 4)):
@@ -99,7 +103,7 @@ DAMAGED = [
 def with_value(path, column, value):
     """A store of one timed game with this value in all rows of a column, as it is read; the file is used up."""
     store = Store(path)
-    match = store.match("g", ["a", "b"], 1, "v")
+    match = store.match(match_of("g", ["a", "b"], 1))
     store.add(match, 3, Record((1.0, -1.0), (3, 1), (Timing(1, 0.5, 0.25, 0), Timing(2, 0.75, 0.5, 1))))
     table = next(t for t, columns in TABLES.items() if column in columns)
     if column == "number":
@@ -113,7 +117,7 @@ def with_value(path, column, value):
 
 
 TABLES = {
-    "matches": ("game", "agents", "seed", "version"),
+    "matches": ("game", "agents", "seed", "version", "code"),
     "games": ("number", "returns", "actions"),
     "times": ("seat", "moves", "seconds", "longest", "overruns"),
 }
@@ -129,7 +133,7 @@ def test_what_can_be_is_read(column, value, tmp_path):
 def test_what_cannot_be_is_refused_by_its_name(column, value, tmp_path):
     part = "times" if column in TABLES["times"] else column
     if (column, value) == ("agents", '["a"]'):
-        part = "returns"  # there are two of them
+        part = "code"  # there are fingerprints of two agents
     with pytest.raises(fl.BadInput, match=f"is damaged: game .* of match 1 has unusable {part}; "):
         with_value(tmp_path / "games.sqlite", column, value)
 
@@ -140,7 +144,7 @@ def test_a_long_value_is_quoted_in_part(tmp_path):
 
 
 def test_times_that_a_removed_game_left_behind_are_replaced(store):
-    match = store.match("g", ["a", "b"], 1, "v")
+    match = store.match(match_of("g", ["a", "b"], 1))
     times = (Timing(1, 0.5, 0.25, 0), Timing(2, 0.75, 0.5, 1))
     for moves in (1, 5):
         record = Record((1.0, -1.0), (3, 1), (Timing(moves, 0.5, 0.25, 0), times[1]))

@@ -1,9 +1,8 @@
 """The clock: every move is timed, overruns are counted, and none of it changes a game."""
 
 import sqlite3
-import sys
 import time
-import types
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -13,7 +12,7 @@ import foglight as fl
 from foglight.agents import Agent
 from foglight.arena import match as arena_match
 from foglight.arena.referee import Record, Timing, warm_up
-from foglight.arena.store import Store
+from foglight.arena.store import Match, Store
 from foglight.names import Between
 
 PAIR = ["random", "first_legal"]
@@ -35,13 +34,9 @@ class Sleeper(Agent):
 
 @pytest.fixture
 def sleeper(monkeypatch):
-    """An agent that takes a time budget and does not keep it."""
-    module = types.ModuleType("foglight.agents.sleeper")
-    module.Sleeper = Sleeper
-    monkeypatch.setitem(sys.modules, "foglight.agents.sleeper", module)
-    names = fl.agent_names()
-    monkeypatch.setattr("foglight.agents.agent_names", lambda: [*names, "sleeper"])
+    """The address of an agent that takes a time budget and does not keep it."""
     monkeypatch.setattr(arena_match, "_warm", set())
+    return f"{__name__}:Sleeper"
 
 
 def test_an_overrun_is_more_than_a_fifth_and_five_milliseconds():
@@ -61,7 +56,7 @@ def test_an_overrun_is_more_than_a_fifth_and_five_milliseconds():
 @pytest.mark.parametrize("workers", [1, 2])
 def test_overruns_are_reported_of_who_overran(sleeper, workers):
     # 10 ms allow 17 ms; 30 ms are too long on any machine, and nobody needs 5 s to return at once
-    agents = ["sleeper(time=0.01,sleep=0.03)", "sleeper(time=5)"]
+    agents = [f"{sleeper}(time=0.01,sleep=0.03)", f"{sleeper}(time=5)"]
     result = fl.play_match("kuhn_poker", agents, games=8, workers=workers)
     slow, quick = result.timing(0), result.timing(1)
     assert slow.overruns == slow.moves > 0 and slow.longest >= 0.03 and slow.seconds >= 0.03 * slow.moves
@@ -73,7 +68,7 @@ def test_overruns_are_reported_of_who_overran(sleeper, workers):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_first_decision_of_a_process_is_thrown_away(sleeper, workers):
-    agents = ["sleeper(time=0.2,cold=0.5)", "random"]
+    agents = [f"{sleeper}(time=0.2,cold=0.5)", "random"]
     timing = fl.play_match("kuhn_poker", agents, games=8, workers=workers).timing(0)
     assert timing.overruns == 0 and timing.longest < 0.5
 
@@ -116,7 +111,7 @@ def test_data_of_agents_without_a_clock_are_the_same_every_time():
 
 
 def test_the_command_line_shows_times(run, sleeper):
-    command = ("match", "sleeper(time=0.001,sleep=0.02)", "random", "--game", "kuhn_poker", "--games", "2")
+    command = ("match", f"{sleeper}(time=0.001,sleep=0.02)", "random", "--game", "kuhn_poker", "--games", "2")
     code, out, _ = run(*command)
     assert code == 0 and all(word in out for word in ("ms a", "longest", "overruns"))
     assert '"overruns": 0' not in run(*command, "--json")[1]
@@ -138,37 +133,46 @@ CREATE TABLE games (
 
 @pytest.fixture
 def old_store(tmp_path):
-    """Five games in a file as it was before moves were timed."""
+    """Five games in a file as it was before moves were timed and code had fingerprints."""
     new, old = tmp_path / "new.sqlite", tmp_path / "old.sqlite"
     fl.play_match("kuhn_poker", PAIR, games=5, seed=1, store=new)
     connection = sqlite3.connect(old, isolation_level=None)
     connection.executescript(OLD_SCHEMA)
     connection.execute("ATTACH ? AS new", (str(new),))
-    connection.execute("INSERT INTO matches SELECT * FROM new.matches")
+    connection.execute("INSERT INTO matches SELECT match, game, agents, seed, version FROM new.matches")
     connection.execute("INSERT INTO games SELECT * FROM new.games")
     connection.close()
     return old
 
 
-def test_a_store_from_before_times_opens_and_goes_on(old_store, monkeypatch):
-    played, real = [], arena_match._play
-    monkeypatch.setattr(
-        arena_match, "_play", lambda plan, number, agents: played.append(number) or real(plan, number, agents)
-    )
+def test_an_older_store_keeps_its_games_which_are_of_unknown_code(old_store):
     result = fl.play_match("kuhn_poker", PAIR, games=10, seed=1, store=old_store)
-    assert played == [5, 6, 7, 8, 9]
-    monkeypatch.undo()
+    assert result == fl.play_match("kuhn_poker", PAIR, games=10, seed=1)
+    assert (result.earlier, result.changed) == (5, ())
+    with closing(Store(old_store)) as store:
+        kept = [(match.code == (), number) for match, number, _ in store.games()]
+    assert kept == [(True, number) for number in range(5)] + [(False, number) for number in range(10)]
+    again = fl.play_match("kuhn_poker", PAIR, games=10, seed=1, store=old_store)
+    assert again == result and again.earlier == 5
+
+
+def test_games_without_times(tmp_path):
+    path = tmp_path / "games.sqlite"
+    fl.play_match("kuhn_poker", PAIR, games=5, seed=1, store=path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("DELETE FROM times")
+    result = fl.play_match("kuhn_poker", PAIR, games=10, seed=1, store=path)
     whole = fl.play_match("kuhn_poker", PAIR, games=10, seed=1)
     assert result == whole
     assert [bool(record.timing) for record in result.records] == [False] * 5 + [True] * 5
     assert result.timing(0).moves == sum(whole.records[i].timing[i % 2].moves for i in range(5, 10))
-    only_old = fl.play_match("kuhn_poker", PAIR, games=5, seed=1, store=old_store)
-    assert only_old.timing(0) is None and only_old.summary()["agents"][0]["timing"] is None
+    untimed = fl.play_match("kuhn_poker", PAIR, games=5, seed=1, store=path)
+    assert untimed.timing(0) is None and untimed.summary()["agents"][0]["timing"] is None
 
 
 def test_times_come_back_from_the_store(tmp_path):
     store = Store(tmp_path / "games.sqlite")
-    match = store.match("g", ["a", "b"], 0, "v")
+    match = store.match(Match("g", ("a", "b"), 0, "v", ("x", "y", "z")))
     timing = (Timing(3, 0.1 + 0.2, 0.2, 1), Timing(0, 0.0, 0.0, 0))
     store.add(match, 0, Record((1.0, -1.0), (1,), timing))
     store.add(match, 0, Record((1.0, -1.0), (1,), (Timing(9), Timing(9))))

@@ -140,8 +140,12 @@ def test_a_longer_tournament_goes_on_from_a_shorter_one(tmp_path):
 
 def test_a_budget_is_given_to_all_who_take_it():
     agents = ["random", "epimc", "epimc(depth=2)"]
-    assert with_budget(agents, "time=0.05") == ["random", "epimc(time=0.05)", "epimc(depth=2,time=0.05)"]
-    assert with_budget(agents, "iterations=10000")[1] == "epimc(iterations=10000)"
+    assert [str(agent) for agent in with_budget(agents, "time=0.05")] == [
+        "random",
+        "epimc(time=0.05)",
+        "epimc(depth=2,time=0.05)",
+    ]
+    assert str(with_budget(agents, "iterations=10000")[1]) == "epimc(iterations=10000)"
     assert with_budget(agents, "") == agents
 
 

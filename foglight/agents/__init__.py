@@ -1,19 +1,17 @@
 """Agents: one file each, found by name. An agent gets observations, never a state."""
 
 import contextlib
-import importlib
 import inspect
 import math
-import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from foglight.compile import snake_case
+from foglight.addresses import AGENTS, named_class, names_of, text_of
 from foglight.games import load_game
-from foglight.names import BadInput, Spec, construct, parse_spec, unknown
+from foglight.names import BadInput, Spec, construct, parse_spec
 from foglight.randomness import fold
 from foglight.rules import Game
 from foglight.worlds.consistent import legal_actions
@@ -64,6 +62,7 @@ class Agent:
         ([1, 0], (1.0, -1.0))
     """
 
+    name: str = ""  # in tables and stores; by default the text of the agent, with the options that are not defaults
     time: float = 0.0  # budget per move in seconds; 0: no time budget
     iterations: int = 0  # budget per move in iterations; 0: the agent's default, if it has iterations
     seconds_left: float = math.inf  # for the rest of the game; a caller that keeps such a clock sets it before `act`
@@ -138,6 +137,9 @@ class Agent:
         """The names of the agent's options, in the order of positional arguments."""
         return list(inspect.signature(cls).parameters)
 
+    def __str__(self) -> str:
+        return self.name or text_of(self)
+
     @property
     def key(self) -> int:
         """The key of the information state; in a native game it equals the seat's key in the worlds."""
@@ -150,6 +152,9 @@ class Agent:
     def random(self) -> np.ndarray:
         """A random generator for this decision; it depends only on the seed and the information state."""
         return np.array([fold(self.key, self.seed)], np.uint64)
+
+
+AgentLike: TypeAlias = str | Spec | type[Agent] | Agent  # whatever `load_agent` takes
 
 
 class Seat:
@@ -184,27 +189,26 @@ class Seat:
 
 
 def agent_names() -> list[str]:
-    """The names of the agents, ascending.
+    """The names of the agents, ascending: the native ones, and those that installed packages offer.
 
     >>> [name for name in fl.agent_names() if "mc" in name]
     ['epimc', 'iimc', 'ismcts', 'pimc']
     """
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+    return names_of(AGENTS)
 
 
 def agent_class(name: str) -> type[Agent]:
-    """The class of the agent of that name."""
-    if name not in agent_names():
-        raise BadInput(unknown("agent", name, agent_names()))
-    module = importlib.import_module(f"{__name__}.{name}")
-    return next(
-        value for value in vars(module).values() if isinstance(value, type) and snake_case(value.__name__) == name
-    )
+    """The class of the agent of that name or address."""
+    made = named_class(AGENTS, name)
+    if not issubclass(made, Agent):
+        raise BadInput(f"{name} is no agent; an agent is a subclass of foglight.Agent")
+    return made
 
 
-def load_agent(agent: str | Spec) -> Agent:
-    """The agent described by a text such as `epimc(depth=3)`; its options are checked.
+def load_agent(agent: AgentLike) -> Agent:
+    """The agent described by a text such as `epimc(depth=3)`, a class of agents, or an agent; options are checked.
 
+    A class of your own may be named by its address, `package.module:Class(options)`. An instance is returned as it is.
     The options `time`, in seconds per decision, and `iterations` are common to most agents. `foglight agents` lists all
     options. Close an agent that may have started an engine, by `close()` or by a `with` statement.
 
@@ -215,15 +219,19 @@ def load_agent(agent: str | Spec) -> Agent:
         Traceback (most recent call last):
         foglight.names.BadInput: unknown agent 'epimk'; did you mean 'epimc'?
     """
+    if isinstance(agent, Agent):
+        return agent
+    if isinstance(agent, type) and issubclass(agent, Agent):
+        return construct(agent, Spec(agent.__name__))
+    if not isinstance(agent, str | Spec):
+        raise BadInput(f"{agent!r} is no agent; give its text, such as 'epimc', a subclass of Agent or an instance")
     spec = parse_spec(agent) if isinstance(agent, str) else agent
-    loaded = construct(agent_class(spec.name), spec)
-    assert isinstance(loaded, Agent)
-    return loaded
+    return construct(agent_class(spec.name), spec)
 
 
 @contextlib.contextmanager
-def opened(agents: Sequence[str | Agent]) -> Iterator[list[Agent]]:
-    """Agents for the time of a `with` statement. Those given as text are loaded, and closed at its end.
+def opened(agents: Sequence[AgentLike]) -> Iterator[list[Agent]]:
+    """Agents for the time of a `with` statement. Those that are made here are closed at its end.
 
     Instances are not closed: that is left to the caller that made them.
     """

@@ -4,6 +4,7 @@
 |---|---|
 | game, seed, version, number | the match (its game, its seed and our version), and the number of the game in it |
 | agents, seat, agent | the agents in the order of the match, the row's seat, and the agent on it |
+| game_code, agent_code | fingerprints of the code of the game and of this agent; empty if they are unknown |
 | return, score | the seat's payoff, and its share of the win: 1 / k for each of k winners |
 | moves, seconds, longest, overruns | the seat's thinking time, as in `Timing`; empty if it was not measured |
 | actions | all actions of the game, outcomes of chance included |
@@ -11,14 +12,14 @@
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from foglight.arena.referee import Record
-from foglight.arena.store import open_store
+from foglight.arena.store import Match, open_store
 from foglight.files import replacing
 from foglight.names import BadInput
 
@@ -31,6 +32,8 @@ COLUMNS = {
     "agents": "texts",
     "seat": "whole",
     "agent": "text",
+    "game_code": "text",
+    "agent_code": "text",
     "return": "number",
     "score": "number",
     "moves": "whole",
@@ -41,22 +44,23 @@ COLUMNS = {
 }
 
 
-def game_rows(
-    game: str, agents: Sequence[str], seed: int, version: str, number: int, record: Record
-) -> list[dict[str, Any]]:
+def game_rows(match: Match, number: int, record: Record) -> list[dict[str, Any]]:
     """A finished game as plain data, one row per seat."""
     rows, best = [], max(record.returns)
     for seat, payoff in enumerate(record.returns):
         timing = record.timing[seat] if record.timing else None
+        agent = (seat - number) % len(match.agents)
         rows.append(
             {
-                "game": game,
-                "seed": seed,
-                "version": version,
+                "game": match.game,
+                "seed": match.seed,
+                "version": match.version,
                 "number": number,
-                "agents": list(agents),
+                "agents": list(match.agents),
                 "seat": seat,
-                "agent": agents[(seat - number) % len(agents)],
+                "agent": match.agents[agent],
+                "game_code": match.code[0] if match.code else "",
+                "agent_code": match.code[1 + agent] if match.code else "",
                 "return": float(payoff),
                 "score": (payoff == best) / record.returns.count(best),
                 "moves": timing.moves if timing else None,

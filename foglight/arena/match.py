@@ -13,18 +13,20 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from foglight.agents import Agent, agent_class, load_agent, opened
+from foglight.agents import Agent, AgentLike
+from foglight.arena.entrants import Entrant, entrant, seated
 from foglight.arena.intervals import mean_and_error, wilson
 from foglight.arena.referee import Record, Timing, play_game, warm_up
-from foglight.arena.store import Store
+from foglight.arena.store import Match, Store
+from foglight.fingerprints import code_of
 from foglight.games import load_game
-from foglight.names import BadInput, parse_spec
+from foglight.names import BadInput
 from foglight.rules import Game, num_players
 from foglight.state import new_state
 from foglight.version import __version__
@@ -48,6 +50,10 @@ class MatchResult:
     agents: tuple[str, ...]
     seed: int
     records: tuple[Record, ...]
+    code: tuple[str, ...] = ()  # fingerprints of the code that played: of the game, then of each agent
+    timed: frozenset[str] = frozenset()  # names of the agents that have the option `time`
+    changed: tuple[str, ...] = field(default=(), compare=False)  # game and agents whose code is new to the store
+    earlier: int = field(default=0, compare=False)  # games of this match in the store that other code has played
 
     @property
     def games(self) -> int:
@@ -102,21 +108,16 @@ class MatchResult:
                     "interval": list(self.interval(agent)),
                     "mean_return": self.mean_returns[agent],
                     "standard_error": self.standard_errors[agent],
-                    "timing": timing.summary() if (timing := self.timing(agent)) and takes_time(name) else None,
+                    "timing": timing.summary() if (timing := self.timing(agent)) and name in self.timed else None,
                 }
                 for agent, name in enumerate(self.agents)
             ],
         }
 
 
-def takes_time(agent: str) -> bool:
-    """Whether an agent has the option `time`."""
-    return "time" in agent_class(parse_spec(agent).name).options()
-
-
 def play_match(
     game: Game,
-    agents: Sequence[str],
+    agents: Sequence[AgentLike],
     games: int = 200,
     seed: int = 0,
     workers: int = 1,
@@ -125,9 +126,10 @@ def play_match(
 ) -> MatchResult:
     """Play a match of `games` games; the agents change seats after each.
 
-    All random numbers follow from `seed`, whatever the number of `workers`, which are processes. `store` is an SQLite
-    file: games in it are not played again, and each new game is added when it ends. `progress` is called with the
-    number of games finished and the number of all games.
+    An agent is given as text, as a class or as an instance. All random numbers follow from `seed`, whatever the number
+    of `workers`, which are processes. `store` is an SQLite file: games in it are not played again, and each new game is
+    added when it ends. If the code of the game or of an agent has changed since, all games are played anew, and the old
+    ones are kept. `progress` is called with the number of games finished and the number of all games.
 
         >>> result = fl.play_match("kuhn_poker", ["first_legal", "first_legal"], games=10, seed=0)
         >>> [record.actions[2:] for record in result.records[:2]]  # nobody ever bets
@@ -141,12 +143,23 @@ class Plan:
     """A match to be played."""
 
     game: Game
-    agents: tuple[str, ...]
+    entrants: tuple[Entrant, ...]
     games: int
     seed: int
 
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The names of the agents."""
+        return tuple(one.name for one in self.entrants)
 
-def plan_match(game: str | Game, agents: Sequence[str], games: int, seed: int) -> Plan:
+    @property
+    def match(self) -> Match:
+        """The match as a store knows it."""
+        code = (code_of(type(self.game)), *(one.code for one in self.entrants))
+        return Match(str(self.game), self.agents, self.seed, __version__, code)
+
+
+def plan_match(game: str | Game, agents: Sequence[AgentLike], games: int, seed: int) -> Plan:
     """The plan of a match. All input is checked here, before a store is opened or a game is played."""
     loaded = load_game(game)
     if isinstance(agents, str) or len(agents) != num_players(loaded):
@@ -154,21 +167,18 @@ def plan_match(game: str | Game, agents: Sequence[str], games: int, seed: int) -
         raise BadInput(f"{loaded} is for {num_players(loaded)} agents, not {count}; name one for each")
     check_whole("games", games, 1)
     check_whole("seed", seed, 0)
-    names = check_agents(agents, [loaded])
+    entrants = tuple(entrant(agent, [loaded]) for agent in agents)
+    check_names(entrants)
     new_state(loaded)  # compiles the rules here, once, and not in every worker
-    return Plan(loaded, names, games, seed)
+    return Plan(loaded, entrants, games, seed)
 
 
-def check_agents(agents: Sequence[str], games: Sequence[str | Game]) -> tuple[str, ...]:
-    """The names of the agents in a store. An agent that cannot play these games by itself is refused."""
-    specs = [parse_spec(agent) for agent in agents]
-    for spec in specs:
-        with load_agent(spec) as loaded:
-            if loaded.at_terminal:
-                raise BadInput(f"{spec.name} needs somebody at the terminal; use 'foglight play' for that")
-            for game in games:
-                loaded.check(game)
-    return tuple(map(str, specs))
+def check_names(entrants: Iterable[Entrant]) -> None:
+    """Raise BadInput if different agents have the same name."""
+    by_name: dict[str, Entrant] = {}
+    for one in entrants:
+        if by_name.setdefault(one.name, one) != one:
+            raise BadInput(f"two different agents are called {one.name}; set the attribute `name` of one of them")
 
 
 def check_whole(name: str, value: Any, low: int) -> None:
@@ -187,7 +197,8 @@ def play_plans(
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="foglight-"))
             store = Path(folder) / "match.sqlite"
         database = stack.enter_context(contextlib.closing(Store(":memory:" if store is None else store)))
-        matches = [database.match(str(plan.game), plan.agents, plan.seed, __version__) for plan in plans]
+        earlier = [database.others(plan.match) for plan in plans]
+        matches = [database.match(plan.match) for plan in plans]
         jobs = list(zip(plans, matches, strict=True))
         for plan, match in jobs:
             database.records(match, plan.games)  # raises BadInput for a damaged store before anything is played
@@ -195,23 +206,34 @@ def play_plans(
         report(report.total - sum(len(numbers) for _, _, numbers in _missing(jobs, database)))
         if workers == 1:
             for plan, match, numbers in _missing(jobs, database):
-                with opened(plan.agents) as agents:
+                with contextlib.ExitStack() as crew:
+                    agents = seated(plan.entrants, crew)
                     _warm_up(plan, agents)
                     for number in numbers:
                         database.add(match, number, _play(plan, number, agents))
                         report(report.done + 1)
         else:
             _play_in_parallel(jobs, database, workers, report)
-        return [_result(plan, database, match) for plan, match in jobs]
+        return [_result(plan, database, match, others) for (plan, match), others in zip(jobs, earlier, strict=True)]
 
 
-def _result(plan: Plan, database: Store, match: int) -> MatchResult:
+def _result(plan: Plan, database: Store, match: int, others: Sequence[tuple[Match, int]]) -> MatchResult:
+    """The result of a match; `others` are the same match by other code, with the number of games in the store."""
     records = database.records(match, plan.games)
     if len(records) != plan.games:  # the seats of a game follow from its index among the records
         raise BadInput(
             f"{database.path} is damaged: of {plan.games} games it gives {len(records)}; choose another file"
         )
-    return MatchResult(str(plan.game), plan.agents, plan.seed, tuple(records))
+    known = plan.match
+    last = others[-1][0].code if others else known.code
+    changed = [
+        name for name, now, then in zip((known.game, *known.agents), known.code, last, strict=False) if now != then
+    ]
+    return MatchResult(
+        known.game, known.agents, known.seed, tuple(records), known.code,
+        timed=frozenset(one.name for one in plan.entrants if one.takes_time),
+        changed=tuple(dict.fromkeys(changed)), earlier=sum(games for _, games in others),
+    )  # fmt: skip
 
 
 _Jobs = Sequence[tuple[Plan, int]]  # a plan, and the number of its match in the store
@@ -292,7 +314,7 @@ def _play_in_parallel(jobs: _Jobs, database: Store, workers: int, report: _Repor
 
 
 def _work(plan: Plan, path: str, match: int, numbers: Sequence[int]) -> None:
-    agents = _crew.serving(plan.agents)
+    agents = _crew.serving(plan.entrants)
     try:
         _warm_up(plan, agents)
         with contextlib.closing(Store(path)) as database:
@@ -307,21 +329,21 @@ class _Crew:
     """The agents of a worker: one set for all games of the match that it is playing."""
 
     def __init__(self) -> None:
-        self.names: tuple[str, ...] = ()
+        self.entrants: tuple[Entrant, ...] = ()
         self.agents: list[Agent] = []
+        self.stack = contextlib.ExitStack()
 
-    def serving(self, names: tuple[str, ...]) -> list[Agent]:
-        """The agents of these names. The agents of another match are closed first."""
-        if self.names != names:
+    def serving(self, entrants: tuple[Entrant, ...]) -> list[Agent]:
+        """An agent for each entrant. The agents of another match are closed first."""
+        if self.entrants != entrants:
             self.close()
-            self.agents = [load_agent(name) for name in names]
-            self.names = names
+            self.agents = seated(entrants, self.stack, in_worker=True)
+            self.entrants = entrants
         return self.agents
 
     def close(self) -> None:
-        for agent in self.agents:
-            agent.close()
-        self.names, self.agents = (), []
+        self.stack.close()
+        self.entrants, self.agents = (), []
 
 
 _crew = _Crew()

@@ -1,9 +1,10 @@
 """Finished games on disk: one SQLite file, one row per game, written as the game ends.
 
-A match is identified by its game, its agents, its seed and our version, and a game by its match and its number. Games
-are written by `INSERT OR IGNORE` under that key, so no game is stored twice, and no stored game is lost when a process
+A match is identified by its game, its agents, its seed, our version and the code that plays, and a game by its match
+and its number. So a match after an edit of a bot is another one, and the games before the edit stay. Games are written
+by `INSERT OR IGNORE` under that key, so no game is stored twice, and no stored game is lost when a process
 is killed. Thinking times have a table of their own: the other two tables are the same whenever a match is repeated. An
-older file without that table gets it when it is opened; its old games have no times.
+older file gets what it lacks when it is opened; its old games have no times and no fingerprints of code.
 
 A file may be damaged, or written by another program. `_checked` checks every game as it is read, for everything that
 callers rely on. Whether its actions are legal shows only when it is replayed (`stored_position`).
@@ -12,11 +13,11 @@ callers rely on. Whether its actions are legal shows only when it is replayed (`
 import json
 import math
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from foglight.arena.referee import Record, Timing
 from foglight.names import BadInput
@@ -26,7 +27,7 @@ _APPLICATION = 0x666F676C  # "fogl", the SQLite application id of our files
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS matches (
     match INTEGER PRIMARY KEY, game TEXT NOT NULL, agents TEXT NOT NULL, seed INTEGER NOT NULL, version TEXT NOT NULL,
-    UNIQUE (game, agents, seed, version));
+    code TEXT NOT NULL, UNIQUE (game, agents, seed, version, code));
 CREATE TABLE IF NOT EXISTS games (
     match INTEGER NOT NULL REFERENCES matches, number INTEGER NOT NULL, returns TEXT NOT NULL, actions TEXT NOT NULL,
     PRIMARY KEY (match, number)) WITHOUT ROWID;
@@ -35,9 +36,26 @@ CREATE TABLE IF NOT EXISTS times (
     seconds REAL NOT NULL, longest REAL NOT NULL, overruns INTEGER NOT NULL,
     PRIMARY KEY (match, number, seat)) WITHOUT ROWID;
 """
-
+_ADD_CODE = """
+CREATE TABLE new_matches (
+    match INTEGER PRIMARY KEY, game TEXT NOT NULL, agents TEXT NOT NULL, seed INTEGER NOT NULL, version TEXT NOT NULL,
+    code TEXT NOT NULL, UNIQUE (game, agents, seed, version, code));
+INSERT INTO new_matches SELECT match, game, agents, seed, version, '[]' FROM matches;
+DROP TABLE matches;
+ALTER TABLE new_matches RENAME TO matches;
+"""
 
 _REMEDY = "choose another file, or remove what is damaged with sqlite3"
+
+
+class Match(NamedTuple):
+    """What a match is known by."""
+
+    game: str
+    agents: tuple[str, ...]  # their names
+    seed: int
+    version: str  # of foglight
+    code: tuple[str, ...]  # fingerprints of the code: of the game, then of each agent; empty if they are unknown
 
 
 class Store:
@@ -57,19 +75,43 @@ class Store:
             if owner != _APPLICATION:
                 self.connection.execute("PRAGMA journal_mode = WAL")
                 self.connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            self._add_code()
             self.connection.executescript(_SCHEMA)
 
-    def match(self, game: str, agents: Sequence[str], seed: int, version: str) -> int:
+    def _add_code(self) -> None:
+        """Give the table of matches in an older file the column of the code."""
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            columns = [row[1] for row in self.connection.execute("PRAGMA table_info(matches)")]
+            if columns == ["match", "game", "agents", "seed", "version"]:
+                for statement in _ADD_CODE.split(";\n"):
+                    self.connection.execute(statement)
+            self.connection.execute("COMMIT")
+        except BaseException:
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+            raise
+
+    def match(self, match: Match) -> int:
         """The number of a match in this file; a new match is added."""
-        key = (game, json.dumps(list(agents)), seed, version)
+        key = _key(match)
         with self._advice():
-            self.connection.execute("INSERT OR IGNORE INTO matches (game, agents, seed, version) VALUES (?,?,?,?)", key)
-            row = self.connection.execute(
-                "SELECT match FROM matches WHERE game = ? AND agents = ? AND seed = ? AND version = ?", key
-            ).fetchone()
+            self.connection.execute(
+                "INSERT OR IGNORE INTO matches (game, agents, seed, version, code) VALUES (?,?,?,?,?)", key
+            )
+            row = self.connection.execute(f"SELECT match FROM matches WHERE {_SAME} AND code = ?", key).fetchone()
         if row is None or not _whole(row[0]):
-            raise BadInput(f"{self.path} is damaged: it does not keep the match of {game}; {_REMEDY}")
+            raise BadInput(f"{self.path} is damaged: it does not keep the match of {match.game}; {_REMEDY}")
         return int(row[0])
+
+    def others(self, match: Match) -> list[tuple[Match, int]]:
+        """The same match played by other code, oldest first, with the number of its games in this file."""
+        query = f"""
+            SELECT code, count(number) FROM matches JOIN games USING (match)
+            WHERE {_SAME} AND code != ? GROUP BY match ORDER BY match"""
+        with self._advice():
+            rows = self.connection.execute(query, _key(match)).fetchall()
+        return [(match._replace(code=tuple(map(str, _items(code)))), games) for code, games in rows]
 
     def add(self, match: int, number: int, record: Record) -> None:
         """Add a finished game and its times in one transaction."""
@@ -103,35 +145,37 @@ class Store:
 
     def records(self, match: int, below: int) -> list[Record]:
         """The stored games of a match with numbers below `below`, ascending."""
-        return [record for *_, record in self._read("WHERE match = ? AND number < ?", (match, below))]
+        return [record for _, _, record in self._read("WHERE match = ? AND number < ?", (match, below))]
 
-    def games(self) -> Iterator[tuple[str, tuple[str, ...], int, str, int, Record]]:
-        """All games in the file, match after match: game, agents, seed, version, number and record of each."""
+    def games(self) -> Iterator[tuple[Match, int, Record]]:
+        """All games in the file, match after match: the match, the number and the record of each."""
         yield from self._read("", ())
 
     def close(self) -> None:
         self.connection.close()
 
-    def _read(self, which: str, values: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    def _read(self, which: str, values: tuple[Any, ...]) -> Iterator[tuple[Match, int, Record]]:
         query = f"""
-            SELECT match, number, game, agents, seed, version, returns, actions, seat, moves, seconds, longest, overruns
+            SELECT match, number, game, agents, seed, version, code, returns, actions,
+                seat, moves, seconds, longest, overruns
             FROM games JOIN matches USING (match) LEFT JOIN times USING (match, number)
             {which} ORDER BY match, number, seat"""
         with self._advice():
             for _, seats in groupby(self.connection.execute(query, values), lambda row: row[:2]):
                 yield self._checked(list(seats))
 
-    def _checked(self, rows: list[tuple[Any, ...]]) -> tuple[str, tuple[str, ...], int, str, int, Record]:
+    def _checked(self, rows: list[tuple[Any, ...]]) -> tuple[Match, int, Record]:
         """A game from its rows, one per seat with times or a single row without; BadInput if it is damaged."""
-        match, number, game, agents, seed, version, returns, actions = rows[0][:8]
-        names, payoffs, played = map(_items, (agents, returns, actions))
-        times = [row[8:] for row in rows if row[8] is not None]
+        match, number, game, agents, seed, version, code, returns, actions = rows[0][:9]
+        names, prints, payoffs, played = map(_items, (agents, code, returns, actions))
+        times = [row[9:] for row in rows if row[9] is not None]
         right = {
             "number": _whole(number),
             "game": _text(game),
             "agents": bool(names) and all(map(_text, names)),
             "seed": _whole(seed),
             "version": _text(version),
+            "code": isinstance(prints, list) and len(prints) in (0, 1 + len(names)) and all(map(_text, prints)),
             "returns": len(payoffs) == len(names) and all(map(_number, payoffs)),
             "actions": isinstance(played, list) and all(map(_whole, played)),
             "times": [time[0] for time in times] in ([], list(range(len(names))))
@@ -141,7 +185,7 @@ class Store:
             what = f"{self.path} is damaged: game {_short(number)} of match {_short(match)} has unusable {wrong[0]}"
             raise BadInput(f"{what}; {_REMEDY}")
         record = Record(tuple(map(float, payoffs)), tuple(played), tuple(Timing(*time[1:]) for time in times))
-        return game, tuple(names), seed, version, number, record
+        return Match(game, tuple(names), seed, version, tuple(prints)), number, record
 
     @contextmanager
     def _advice(self) -> Iterator[None]:
@@ -152,6 +196,14 @@ class Store:
             why = " ".join(str(error).split())  # one line, although it may quote the file
             what = f"cannot use {self.path} as a store ({why})"
             raise BadInput(f"{what}; nothing in it was changed, choose another file or move it away") from None
+
+
+_SAME = "game = ? AND agents = ? AND seed = ? AND version = ?"
+
+
+def _key(match: Match) -> tuple[Any, ...]:
+    """The values of a match in its row."""
+    return match.game, json.dumps(match.agents), match.seed, match.version, json.dumps(match.code)
 
 
 def _items(text: Any) -> list[Any] | tuple[()]:

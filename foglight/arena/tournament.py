@@ -15,6 +15,7 @@ returns count half for both. The comparisons within one game are not independent
 1 / (n - 1). A game then counts as much for a seat as a game of two seats does.
 """
 
+import copy
 import itertools
 from collections import Counter
 from collections.abc import Sequence
@@ -24,12 +25,15 @@ from typing import Any
 
 import numpy as np
 
-from foglight.agents import load_agent
+from foglight.addresses import class_text
+from foglight.agents import Agent, AgentLike, load_agent, opened
+from foglight.arena.entrants import entrant
 from foglight.arena.export import game_rows
 from foglight.arena.intervals import wilson
-from foglight.arena.match import MatchResult, Plan, Progress, check_agents, check_whole, play_plans, takes_time
+from foglight.arena.match import MatchResult, Plan, Progress, check_names, check_whole, play_plans
 from foglight.arena.ratings import Rating, rate
 from foglight.arena.referee import Timing
+from foglight.arena.store import Match
 from foglight.games import load_game
 from foglight.names import BadInput, Spec, listed, parse_spec, unknown
 from foglight.rules import Game, num_players
@@ -67,7 +71,7 @@ class Tournament:
             row
             for match in self.matches
             for number, record in enumerate(match.records)
-            for row in game_rows(match.game, match.agents, match.seed, __version__, number, record)
+            for row in game_rows(Match(match.game, match.agents, match.seed, __version__, match.code), number, record)
         ]
 
     def scores(self, game: str | None = None) -> np.ndarray:
@@ -100,7 +104,8 @@ class Tournament:
         self, game: str | None = None, *, anchor: str | None = None, prior: float = 1.0, confidence: float = 0.95
     ) -> list[Rating]:
         """Elo ratings on one game or on all, best first."""
-        anchor = None if anchor is None else str(parse_spec(anchor))
+        if anchor is not None and anchor not in self.agents:
+            anchor = str(parse_spec(anchor))  # the same text, written with other spaces
         rated = rate(self.agents, self.scores(game), anchor=anchor, prior=prior, confidence=confidence)
         return sorted(rated, key=lambda rating: -rating.rating)
 
@@ -116,9 +121,10 @@ class Tournament:
     def summary(self, anchor: str | None = None) -> dict[str, Any]:
         """All of it as plain data. Only agents with the option `time` get times; the rest follows from the seed."""
         data: dict[str, Any] = {"games": list(self.games), "agents": list(self.agents), "seed": self.seed}
+        timed = frozenset[str]().union(*(match.timed for match in self.matches))
         data |= {"played": self.played, "ratings": [asdict(rating) for rating in self.ratings(anchor=anchor)]}
         for row in data["ratings"]:
-            timing = self.timing(row["agent"]) if takes_time(row["agent"]) else None
+            timing = self.timing(row["agent"]) if row["agent"] in timed else None
             row["timing"] = timing.summary() if timing else None
         data["crosstable"] = self.crosstable()
         data["by_game"] = {
@@ -133,7 +139,7 @@ class Tournament:
 
 def play_tournament(
     games: Sequence[str | Game],
-    agents: Sequence[str],
+    agents: Sequence[AgentLike],
     games_each: int = 200,
     seed: int = 0,
     workers: int = 1,
@@ -156,44 +162,59 @@ def play_tournament(
     check_whole("games", games_each, 1)
     check_whole("seed", seed, 0)
     loaded = [load_game(game) for game in games]
-    names = check_agents(with_budget(agents, budget), loaded)
-    if isinstance(agents, str) or len(names) < 2:
+    if isinstance(agents, str) or len(agents) < 2:
         raise BadInput("a tournament needs at least two agents")
+    entrants = [entrant(agent, loaded) for agent in with_budget(agents, budget)]
+    check_names(entrants)
+    names = tuple(one.name for one in entrants)
     for what, texts in (("game", list(map(str, loaded))), ("agent", list(names))):
         if repeats := [text for text, count in Counter(texts).items() if count > 1]:
             raise BadInput(f"{what} {repeats[0]} is named twice; name it once")
     plans = []
     for game in loaded:
         new_state(game)  # compiles the rules here, once, and not in every worker
-        for table in tables(names, num_players(game)):
+        for table in tables(entrants, num_players(game)):
             orders = seatings(table)
             plans += [Plan(game, order, -(-games_each // len(orders)), seed) for order in orders]
     matches = play_plans(plans, workers, store, progress)
     return Tournament(tuple(map(str, loaded)), names, seed, tuple(matches))
 
 
-def with_budget(agents: Sequence[str], budget: str) -> list[str]:
+def with_budget(agents: Sequence[AgentLike], budget: str) -> list[AgentLike]:
     """The agents, with this budget where they can have one. An agent that already has a budget is refused."""
     pairs = parse_spec(f"budget({budget})").arguments
     if not pairs:
         return list(agents)
     if len(pairs) != 1 or pairs[0][0] not in ("time", "iterations") or pairs[0][1] in (0, False):
         raise BadInput(f"a budget is time=SECONDS or iterations=NUMBER, above 0, not {budget!r}")
-    out = []
+    out: list[AgentLike] = []
+    takers = 0
     for agent in agents:
-        if takes_time(agent):
-            spec = parse_spec(agent)
-            with load_agent(spec) as loaded:
-                if loaded.time or loaded.iterations:
-                    raise BadInput(f"{spec} has a budget of its own; leave that out, or give every agent its own")
-            agent = str(Spec(spec.name, spec.arguments + pairs))
-        out.append(agent)
-    if out == list(agents):
+        with opened([agent]) as (loaded,):
+            takes, has = "time" in loaded.options(), bool(loaded.time or loaded.iterations)
+        if takes and has:
+            raise BadInput(f"{agent} has a budget of its own; leave that out, or give every agent its own")
+        takers += takes
+        out.append(_with_option(agent, pairs) if takes else agent)
+    if not takers:
         raise BadInput(f"none of {listed(agents)} takes a budget; leave out {budget}")
     return out
 
 
-def tables(agents: Sequence[str], seats: int) -> list[tuple[str, ...]]:
+def _with_option(agent: AgentLike, pairs: tuple[tuple[str, Any], ...]) -> AgentLike:
+    """The agent with one more option."""
+    if isinstance(agent, Agent):
+        changed = copy.copy(agent)
+        setattr(changed, *pairs[0])
+        return changed
+    if isinstance(agent, type):
+        return load_agent(Spec(class_text(agent), pairs))
+    if isinstance(agent, str):
+        agent = parse_spec(agent)
+    return Spec(agent.name, agent.arguments + pairs)
+
+
+def tables(agents: Sequence[Any], seats: int) -> list[tuple[Any, ...]]:
     """The groups of agents that play together: every choice of different agents, or all of them several times.
 
     With fewer agents than seats, the numbers of seats that two agents get differ by at most one.
@@ -204,7 +225,7 @@ def tables(agents: Sequence[str], seats: int) -> list[tuple[str, ...]]:
     return [tuple(agents) * times + more for more in itertools.combinations(agents, extra)]
 
 
-def seatings(table: tuple[str, ...]) -> list[tuple[str, ...]]:
+def seatings(table: tuple[Any, ...]) -> list[tuple[Any, ...]]:
     """The distinct orders in which a table plays."""
     if len(table) <= _ALL_ORDERS:
         return list(dict.fromkeys(itertools.permutations(table)))

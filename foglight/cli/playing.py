@@ -1,7 +1,7 @@
 """Commands that list and play: games, agents, play, match, tournament, export."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -11,8 +11,9 @@ import typer
 from rich.table import Table
 
 import foglight as fl
-from foglight.cli._app import Json, Seed, app, bar, fail, out, show
-from foglight.names import BadInput, parse_spec
+from foglight.agents import AgentLike, opened
+from foglight.cli._app import Json, Seed, app, bar, err, fail, out, show
+from foglight.names import BadInput
 
 Workers = Annotated[int, typer.Option(help="Worker processes; the result does not depend on their number.")]
 KeepIn = Annotated[
@@ -96,7 +97,6 @@ def play(
     seed: Seed = 0,
 ) -> None:
     """Play against an agent at the terminal; you see only what your seat sees."""
-    from foglight.agents import opened
     from foglight.arena.referee import play_game
     from foglight.cli._explaining import Explained
     from foglight.rules import num_players
@@ -132,12 +132,13 @@ def match(
     """Play many games between agents; print win rates and mean returns with their uncertainty."""
     with _playing(store) as progress:
         result = fl.play_match(game, players, games, seed, workers, store, progress)
+    _tell_changes([result])
     summary = result.summary()
     if json_:
         out.print_json(data=summary)
         return
     table = Table(title=f"{result.game}, {result.games} games, seed {result.seed}", box=None, pad_edge=False)
-    timed = _timed(result.agents)
+    timed = _timed(players)
     for column in ("agent", "win rate", "95 % interval", "mean return", *(_TIMES if timed else ())):
         table.add_column(column, justify="left" if column == "agent" else "right", overflow="fold")
     for agent, row in enumerate(summary["agents"]):
@@ -195,10 +196,12 @@ def tournament(
         raise BadInput(f"--anchor must be one of the agents, not {anchor!r}")
     if plot is not None:
         check_picture(plot)
+    entered = with_budget(players, budget)
     with _playing(store) as progress:
-        result = play_tournament(game, players, games, seed, workers, store, progress, budget)
+        result = play_tournament(game, entered, games, seed, workers, store, progress)
+    _tell_changes(result.matches)
     if anchor is not None:
-        anchor = with_budget(players, budget)[players.index(anchor)]
+        anchor = str(entered[players.index(anchor)])
     summary = result.summary(anchor)
     if plot is not None:
         report.draw_tournament(result, plot)
@@ -207,7 +210,7 @@ def tournament(
         return
     title = result.games[0] if len(result.games) == 1 else f"{len(result.games)} games"
     table = Table(title=f"{title}, {result.played} games played, seed {result.seed}", box=None, pad_edge=False)
-    timed = _timed(row["agent"] for row in summary["ratings"])
+    timed = _timed(entered)
     for column in ("agent", "Elo", "95 % interval", "score", *(_TIMES if timed else ())):
         table.add_column(column, justify="left" if column == "agent" else "right", overflow="fold")
     for row in summary["ratings"]:
@@ -245,12 +248,22 @@ def _playing(store: Path | None) -> Iterator[Any]:
         fail(f"stopped; {advice}", 130)
 
 
+def _tell_changes(matches: Sequence[fl.MatchResult]) -> None:
+    """Say which games of the store are of other code than those just played."""
+    earlier = sum(match.earlier for match in matches)
+    if earlier:
+        changed = dict.fromkeys(name for match in matches for name in match.changed)
+        since = f"; since then {' and '.join(changed)} changed" if changed else ""
+        err.print(f"the store also keeps {earlier} games of this match by other code, not counted here{since}")
+
+
 _TIMES = ("ms a move", "longest", "overruns")
 
 
-def _timed(agents: Iterable[str]) -> bool:
+def _timed(agents: Sequence[AgentLike]) -> bool:
     """Whether any agent has a time budget. Without one, kernels are not warmed up and times include compilation."""
-    return any("time" in dict(parse_spec(agent).arguments) for agent in agents)
+    with opened(agents) as loaded:
+        return any(agent.time for agent in loaded)
 
 
 def _times(timing: Any) -> list[str]:

@@ -2,67 +2,63 @@
 
 import functools
 import importlib
-import pkgutil
 from typing import Any
 
-from foglight.compile import has_rule, snake_case
-from foglight.names import BadInput, Spec, checked, construct, parse_spec, unknown
+from foglight.addresses import GAMES, class_text, named_class, names_of
+from foglight.compile import has_rule
+from foglight.names import BadInput, Spec, checked, construct, parse_spec
 from foglight.rules import Game, check
+
+_BRIDGES = ("openspiel",)  # modules of foglight.bridges that load games; by name, since games do not depend on them
 
 
 def game_names() -> list[str]:
-    """The names of the games, ascending.
+    """The names of the games, ascending: the native ones, and those that installed packages offer.
 
     >>> [name for name in fl.game_names() if "poker" in name]
     ['kuhn_poker', 'leduc_poker']
     """
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+    return names_of(GAMES)
 
 
 def load_game(game: Game) -> Any:
     """The game described by a text such as `dark_hex(rows=4,cols=4)`, or the given game; parameters are checked.
 
-    >>> game = fl.load_game("dark_hex(rows=4)")
-    >>> game.rows, game.cols, str(game)
-    (4, 4, 'dark_hex(rows=4,cols=4)')
-    >>> fl.load_game("dark_hex(rows=99)")
-    Traceback (most recent call last):
-    foglight.names.BadInput: dark_hex: rows must be from 1 to 8, not 99
+    A game of your own is given as an instance or as `package.module:Class(options)`, one of OpenSpiel as
+    `openspiel:NAME`.
+
+        >>> game = fl.load_game("dark_hex(rows=4)")
+        >>> game.rows, game.cols, str(game)
+        (4, 4, 'dark_hex(rows=4,cols=4)')
+        >>> fl.load_game("dark_hex(rows=99)")
+        Traceback (most recent call last):
+        foglight.names.BadInput: dark_hex: rows must be from 1 to 8, not 99
     """
     if isinstance(game, str):
         spec = parse_spec(game)
-        if ":" in spec.name:
-            bridge, _, name = spec.name.partition(":")
-            return _bridge(bridge).load(Spec(name, spec.arguments))
-        return _checked(construct(game_class(spec.name), spec))
+        bridge, _, name = spec.name.partition(":")
+        if name and bridge in _BRIDGES:
+            return importlib.import_module(f"foglight.bridges.{bridge}").load(Spec(name, spec.arguments))
+        return _loaded(construct(game_class(spec.name), spec))
+    if isinstance(game, type):
+        raise BadInput(f"{game.__name__} is a class; give an instance of it, such as {game.__name__}()")
+    return _loaded(game)
+
+
+def _loaded(game: Any) -> Any:
     if not has_rule("num_players", type(game)):
         raise BadInput(f"{game!r} is not a game; give its text, such as 'kuhn_poker', or an instance of its class")
     return _checked(game) if isinstance(game, tuple) else game
 
 
-def _bridge(name: str) -> Any:
-    """The bridge module of this name. It is imported by name, so that this module does not depend on it."""
-    from foglight import bridges
-
-    names = sorted(module.name for module in pkgutil.iter_modules(bridges.__path__))
-    if name not in names:
-        raise BadInput(unknown("bridge", name, names))
-    return importlib.import_module(f"{bridges.__name__}.{name}")
-
-
 def game_class(name: str) -> type:
-    """The class of the game of that name."""
-    if name not in game_names():
-        raise BadInput(unknown("game", name, game_names()))
-    module = importlib.import_module(f"{__name__}.{name}")
-    return next(
-        value for value in vars(module).values() if isinstance(value, type) and snake_case(value.__name__) == name
-    )
+    """The class of the game of that name or address."""
+    return named_class(GAMES, name)
 
 
 @functools.cache
 def _checked(game: Any) -> Game:
     # values are converted to the declared type: with 4.0 for 4, Numba would compile the same game again
-    same = checked(type(game), snake_case(type(game).__name__), game._asdict())
+    same = checked(type(game), class_text(type(game)), game._asdict())
     check(same)
     return same

@@ -1,0 +1,204 @@
+"""Fingerprints of the code that plays: a game by an edited bot must not pass for one by the bot of yesterday.
+
+The fingerprint of a class is a digest of the bytecode and constants of its methods and, for a game, of its rules; of
+the functions and classes that these name, and so on; and of the constants they read. Comments, docstrings and the
+order of definitions do not count. A module that is imported inside a function counts by the text of its file. Code of
+the standard library and of other installed packages counts by name only, since editing it is not what people do between
+two matches. Another version of Python has other bytecode, so its games count as games of other code.
+"""
+
+import dis
+import functools
+import hashlib
+import importlib.util
+import site
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from foglight.compile import rules_of
+
+_DIGITS = 16  # hexadecimal digits of a fingerprint
+_CHUNK = 1 << 20  # bytes of a file read at a time
+_CONSTANTS = (str, bytes, int, float, complex, bool, type(None), type(...))
+_NOT_CODE = ("__doc__", "__module__", "__dict__", "__weakref__", "__annotations__", "__firstlineno__")
+
+
+_prints: dict[type, str] = {}  # fingerprints by class
+
+
+def code_of(made: type) -> str:
+    """The fingerprint of the code behind a class of games or agents."""
+    if made not in _prints:
+        _prints[made] = _digest(sorted(_parts(made)))
+    return _prints[made]
+
+
+def _parts(made: type) -> set[str]:
+    """Everything that the fingerprint of a class depends on, as texts."""
+    parts: set[str] = set()
+    seen: dict[int, Any] = {}  # by identity, which an object must be kept alive for
+    own = _top(made.__module__)
+    front: list[Any] = [made, *rules_of(made).values()]
+    while front:
+        value = front.pop()
+        if id(value) in seen:
+            continue
+        seen[id(value)] = value
+        name = f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}"
+        wrapped = getattr(value, "py_func", None) or getattr(value, "__wrapped__", None)  # a kernel; a cached function
+        if isinstance(value, type | FunctionType) and not _is_ours(value.__module__, own):
+            parts.add(name)
+        elif isinstance(value, FunctionType):
+            constants, further = _read(value.__code__, value.__globals__, own)
+            rule = getattr(value, "rule", None)  # a rule's implementations are found from the game
+            further += [] if rule is None else [rule.default]
+            further += [value.__defaults__, value.__kwdefaults__, wrapped]
+            further += [cell.cell_contents for cell in value.__closure__ or () if _is_filled(cell)]
+            parts.add(f"{name} {constants}")
+            front += further
+        elif isinstance(value, type):
+            parts.add(f"{name} {sorted(base.__qualname__ for base in value.__bases__)}")
+            front += [*value.__bases__, *rules_of(value).values()]
+            for attribute, content in vars(value).items():
+                if attribute not in _NOT_CODE:
+                    front.append((attribute, content))
+        elif isinstance(value, property):
+            front += [value.fget, value.fset]
+        elif isinstance(value, classmethod | staticmethod) or wrapped is not None:
+            front.append(wrapped or value.__func__)
+        elif isinstance(value, np.ndarray):
+            parts.add(f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}")
+        elif isinstance(value, Mapping):
+            parts.add(f"{len(value)} entries")
+            front += [*map(_constant, value.keys()), *value.values()]
+        elif isinstance(value, tuple | list | set | frozenset):
+            parts.add(" ".join(sorted(map(str, map(_constant, value)))))
+            front += value
+        elif isinstance(value, _CONSTANTS):
+            pass  # the function or the container that holds it has written it down
+        elif not isinstance(value, ModuleType):
+            front.append(type(value))
+    return parts
+
+
+def _read(code: CodeType, names: Mapping[str, Any], own: str) -> tuple[str, list[Any]]:
+    """The bytecode of a function and its constants as text, and the values of the global names in it."""
+    text, values, modules = [code.co_code.hex()], [], []
+    for constant in code.co_consts[1:] if _has_docstring(code) else code.co_consts:
+        if isinstance(constant, CodeType):
+            inner, further = _read(constant, names, own)
+            text.append(inner)
+            values += further
+        else:
+            text.append(_constant(constant))
+    for name in code.co_names:
+        text.append(name)
+        value = names.get(name)
+        if isinstance(value, ModuleType):
+            modules += [value] if _is_ours(value.__name__, own) else []
+        elif value is not None:
+            text.append(_constant(value))
+            values.append(value)
+        elif _is_ours(name, own) and (source := _source(name)):  # imported inside the function, perhaps later
+            text.append(source)
+    for module in modules:  # `bits.get` is the name `get` in `bits`
+        values += [vars(module)[name] for name in code.co_names if name in vars(module)]
+    return " ".join(text), values
+
+
+def _has_docstring(code: CodeType) -> bool:
+    """Whether the first constant is a docstring: a text that the code does not load."""
+    first = code.co_consts[0] if code.co_consts else None
+    return isinstance(first, str) and not any(
+        step.opname == "LOAD_CONST" and step.arg == 0 for step in dis.get_instructions(code)
+    )
+
+
+@functools.cache
+def _source(module: str) -> str:
+    """A digest of a module's file; empty if there is no such module. It is not imported, which might take long."""
+    try:
+        found = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        return ""
+    return _content(Path(found.origin)) if found and found.origin and Path(found.origin).is_file() else ""
+
+
+def _constant(value: Any) -> str:
+    """A constant as text; the type of anything else, whose text might hold an address in memory."""
+    if isinstance(value, tuple | frozenset):
+        return f"({' '.join(sorted(map(_constant, value)) if isinstance(value, frozenset) else map(_constant, value))})"
+    return repr(value) if isinstance(value, (*_CONSTANTS, np.generic)) else type(value).__qualname__
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
+
+
+def _top(module: str | None) -> str:
+    return (module or "").partition(".")[0]
+
+
+def _is_ours(module: str | None, own: str) -> bool:
+    """Whether the code of a module counts: it belongs to foglight, to the package `own`, or is not installed."""
+    if module == "foglight.compile":  # what it knows grows with every import
+        return False
+    return _top(module) in ("foglight", own) or (_top(module) in sys.modules and not _is_installed(_top(module)))
+
+
+@functools.cache
+def _is_installed(package: str) -> bool:
+    """Whether a package is part of Python or was installed beside it."""
+    if package in sys.stdlib_module_names:
+        return True
+    file = getattr(sys.modules.get(package), "__file__", None)
+    return file is None or any(Path(file).is_relative_to(folder) for folder in _folders())
+
+
+@functools.cache
+def _folders() -> list[str]:
+    return [*site.getsitepackages(), site.getusersitepackages(), sysconfig.get_path("stdlib")]
+
+
+# Files ----------------------------------------------------------------------------------------------------------
+
+
+def files_of(values: Iterable[Any]) -> str:
+    """A digest of the contents of all files that are named by these values or inside of them."""
+    return _digest([_content(path) for path in sorted(set(_paths(values)))])
+
+
+def _paths(values: Iterable[Any]) -> Iterator[Path]:
+    for value in values:
+        if isinstance(value, str | Path):
+            path = Path(value)
+            try:
+                if value and path.is_file():
+                    yield path
+            except (OSError, ValueError):  # a text that cannot be a path
+                pass
+        elif isinstance(value, tuple | list):
+            yield from _paths(value)
+        elif hasattr(value, "arguments"):  # a Spec, such as value(FILE)
+            yield from _paths(argument for _, argument in value.arguments)
+
+
+def _content(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _digest(parts: Iterable[str]) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:_DIGITS]
