@@ -112,7 +112,9 @@ def text_of(thing: Any, *, complete: bool = False) -> str:
     pairs = []
     for key, parameter in inspect.signature(made).parameters.items():
         if not hasattr(thing, key):
-            raise BadInput(f"{made.__name__} does not keep its option {key}; set its attribute `name` to tell it apart")
+            raise BadInput(
+                f"{made.__name__} does not keep its option {key} as an attribute; keep it, or set the attribute `name`"
+            )
         value = getattr(thing, key)
         if complete or not _same(value, parameter.default):
             pairs.append((key, as_written(hints.get(key), value) if isinstance(value, _PLAIN) else _digest(value)))

@@ -24,6 +24,7 @@ import numpy as np
 from foglight.compile import rules_of
 
 _DIGITS = 16  # hexadecimal digits of a fingerprint
+_DEEPEST = 20  # containers within containers that are looked into
 _CHUNK = 1 << 20  # bytes of a file read at a time
 _CONSTANTS = (str, bytes, int, float, complex, bool, type(None), type(...))
 _NOT_CODE = ("__doc__", "__module__", "__dict__", "__weakref__", "__annotations__", "__firstlineno__")
@@ -67,22 +68,17 @@ def _parts(made: type) -> set[str]:
             front += [*value.__bases__, *rules_of(value).values()]
             for attribute, content in vars(value).items():
                 if attribute not in _NOT_CODE:
-                    front.append((attribute, content))
+                    parts.add(f"{name}.{attribute} {_constant(content)}")
+                    front.append(content)
         elif isinstance(value, property):
             front += [value.fget, value.fset]
         elif isinstance(value, classmethod | staticmethod) or wrapped is not None:
             front.append(wrapped or value.__func__)
-        elif isinstance(value, np.ndarray):
-            parts.add(f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}")
         elif isinstance(value, Mapping):
-            parts.add(f"{len(value)} entries")
-            front += [*map(_constant, value.keys()), *value.values()]
+            front += [*value.keys(), *value.values()]
         elif isinstance(value, tuple | list | set | frozenset):
-            parts.add(" ".join(sorted(map(str, map(_constant, value)))))
             front += value
-        elif isinstance(value, _CONSTANTS):
-            pass  # the function or the container that holds it has written it down
-        elif not isinstance(value, ModuleType):
+        elif not isinstance(value, (*_CONSTANTS, np.ndarray, ModuleType)):  # whoever reads a constant has noted it
             front.append(type(value))
     return parts
 
@@ -130,10 +126,19 @@ def _source(module: str) -> str:
     return _content(Path(found.origin)) if found and found.origin and Path(found.origin).is_file() else ""
 
 
-def _constant(value: Any) -> str:
+def _constant(value: Any, depth: int = 0) -> str:
     """A constant as text; the type of anything else, whose text might hold an address in memory."""
-    if isinstance(value, tuple | frozenset):
-        return f"({' '.join(sorted(map(_constant, value)) if isinstance(value, frozenset) else map(_constant, value))})"
+    if depth > _DEEPEST:
+        return "..."
+    if isinstance(value, tuple | list):
+        return f"({' '.join(_constant(item, depth + 1) for item in value)})"
+    if isinstance(value, set | frozenset):
+        return f"({' '.join(sorted(_constant(item, depth + 1) for item in value))})"
+    if isinstance(value, dict):
+        items = (f"{_constant(key, depth + 1)}:{_constant(item, depth + 1)}" for key, item in value.items())
+        return f"({' '.join(sorted(items))})"
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
     return repr(value) if isinstance(value, (*_CONSTANTS, np.generic)) else type(value).__qualname__
 
 
@@ -173,8 +178,9 @@ def _folders() -> list[str]:
 
 
 def files_of(values: Iterable[Any]) -> str:
-    """A digest of the contents of all files that are named by these values or inside of them."""
-    return _digest([_content(path) for path in sorted(set(_paths(values)))])
+    """A digest of the contents of all files that are named by these values or inside of them; empty if none is."""
+    paths = sorted(set(_paths(values)))
+    return _digest(map(_content, paths)) if paths else ""
 
 
 def _paths(values: Iterable[Any]) -> Iterator[Path]:

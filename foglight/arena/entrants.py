@@ -55,7 +55,7 @@ def entrant(agent: AgentLike, games: Sequence[str | Game]) -> Entrant:
             raise BadInput(f"{_name(spec, loaded)} needs somebody at the terminal; use 'foglight play' for that")
         for game in games:
             loaded.check(load_game(game))
-        code = f"{code_of(type(loaded))}{files_of(_options(loaded))}"
+        code = code_of(type(loaded)) + files_of(_options(loaded))
         return Entrant(_name(spec, loaded), code, tuple(loaded.options()), spec)
 
 

@@ -1,12 +1,13 @@
 """The games: one file each, found by name. `dark_hex.py` has the class `DarkHex` and its rules."""
 
+import difflib
 import functools
-import importlib
+import importlib.util
 from typing import Any
 
 from foglight.addresses import GAMES, class_text, named_class, names_of
 from foglight.compile import has_rule
-from foglight.names import BadInput, Spec, checked, construct, parse_spec
+from foglight.names import BadInput, Spec, checked, construct, parse_spec, unknown
 from foglight.rules import Game, check
 
 _BRIDGES = ("openspiel",)  # modules of foglight.bridges that load games; by name, since games do not depend on them
@@ -39,6 +40,8 @@ def load_game(game: Game) -> Any:
         bridge, _, name = spec.name.partition(":")
         if name and bridge in _BRIDGES:
             return importlib.import_module(f"foglight.bridges.{bridge}").load(Spec(name, spec.arguments))
+        if name and difflib.get_close_matches(bridge, _BRIDGES) and importlib.util.find_spec(bridge) is None:
+            raise BadInput(unknown("bridge", bridge, _BRIDGES))
         return _loaded(construct(game_class(spec.name), spec))
     if isinstance(game, type):
         raise BadInput(f"{game.__name__} is a class; give an instance of it, such as {game.__name__}()")

@@ -1,0 +1,1 @@
+"""Two games and two bots of one's own, for foglight."""
