@@ -30,22 +30,22 @@ _CONSTANTS = (str, bytes, int, float, complex, bool, type(None), type(...))
 _NOT_CODE = ("__doc__", "__module__", "__dict__", "__weakref__", "__annotations__", "__firstlineno__")
 
 
-_prints: dict[type, str] = {}  # fingerprints by class
+_prints: dict[type | FunctionType, str] = {}
 
 
-def code_of(made: type) -> str:
-    """The fingerprint of the code behind a class of games or agents."""
+def code_of(made: type | FunctionType) -> str:
+    """The fingerprint of the code behind a class of games or agents, or behind a function."""
     if made not in _prints:
         _prints[made] = _digest(sorted(_parts(made)))
     return _prints[made]
 
 
-def _parts(made: type) -> set[str]:
-    """Everything that the fingerprint of a class depends on, as texts."""
+def _parts(made: type | FunctionType) -> set[str]:
+    """Everything that the fingerprint depends on, as texts."""
     parts: set[str] = set()
     seen: dict[int, Any] = {}  # by identity, which an object must be kept alive for
     own = _top(made.__module__)
-    front: list[Any] = [made, *rules_of(made).values()]
+    front: list[Any] = [made]
     while front:
         value = front.pop()
         if id(value) in seen:

@@ -5,7 +5,7 @@ rollouts from the root. This cannot start at a chance node, so both sides start 
 turns, several times, and each one's best rate counts, since noise only ever slows a measurement.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,18 +43,21 @@ class Rollouts(Row):
 
     game: str
     foglight: float
-    openspiel: float
+    openspiel: float | None  # None if OpenSpiel does not have the game
 
     def summary(self) -> dict[str, Any]:
-        return {**super().summary(), "ratio": self.foglight / self.openspiel}
+        return {**super().summary(), "ratio": self.foglight / self.openspiel if self.openspiel else None}
 
 
-def run(seconds: float = 0.5) -> Iterator[Rollouts]:
-    """Measure every case; each side takes about `seconds` per round."""
+def run(seconds: float = 0.5, games: Sequence[str] = tuple(CASES)) -> Iterator[Rollouts]:
+    """Measure these games; each side takes about `seconds` per round."""
     check_seconds(seconds)
-    for ours, theirs in CASES.items():
+    for ours in games:
         state = dealt(ours)
-        yield Rollouts(ours, *race([_ours(state), _theirs(theirs, state.history())], seconds))
+        peer = CASES.get(ours) or CASES.get(str(state.game))
+        sides = [_ours(state)] if peer is None else [_ours(state), _theirs(peer, state.history())]
+        rates = race(sides, seconds)
+        yield Rollouts(ours, rates[0], rates[1] if peer else None)
 
 
 def _ours(state: State) -> Side:

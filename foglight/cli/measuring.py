@@ -26,7 +26,7 @@ def list_studies(json_: Json = False) -> None:
 
 @study.command("run")
 def run_study(
-    name: Annotated[str, typer.Argument(help="A study from 'foglight study list'.")],
+    name: Annotated[str, typer.Argument(help="A study from 'foglight study list', or a module, package.module.")],
     quick: Annotated[
         bool, typer.Option("--quick/--full", help="Run a small version in minutes, or the published size.")
     ] = True,
@@ -48,17 +48,21 @@ def run_study(
 
 @bench.command()
 def rollouts(
+    game: Annotated[
+        list[str] | None,
+        typer.Option(help="A game to measure, yours too; repeat the option for several. By default native games."),
+    ] = None,
     seconds: Seconds = 0.5,
     json_: Json = False,
 ) -> None:
-    """Measure random playouts per second beside OpenSpiel's C++."""
+    """Measure random playouts per second, beside OpenSpiel's C++ where it has the game."""
     from foglight.bench import rollouts as bench_rollouts
 
-    rows = []
+    rows, games = [], game or list(bench_rollouts.CASES)
     with bar("games") as progress:
-        for case in bench_rollouts.run(seconds):
+        for case in bench_rollouts.run(seconds, games):
             rows.append(case.summary())
-            progress(len(rows), len(bench_rollouts.CASES))
+            progress(len(rows), len(games))
     if json_:
         out.print_json(data=rows)
         return
@@ -66,7 +70,8 @@ def rollouts(
     for column in ("game", "foglight", "OpenSpiel", "ratio"):
         table.add_column(column, justify="left" if column == "game" else "right")
     for row in rows:
-        table.add_row(row["game"], f"{row['foglight']:,.0f}", f"{row['openspiel']:,.0f}", f"{row['ratio']:.1f}×")
+        peer = [f"{row['openspiel']:,.0f}", f"{row['ratio']:.1f}×"] if row["ratio"] else ["", ""]
+        table.add_row(row["game"], f"{row['foglight']:,.0f}", *peer)
     out.print(table)
 
 

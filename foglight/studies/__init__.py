@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from foglight.files import write_whole
+from foglight.fingerprints import code_of
 from foglight.names import BadInput, unknown
 from foglight.pictures import check_picture
 from foglight.version import __version__
@@ -45,17 +46,29 @@ def study_names() -> list[str]:
 
 
 def load_study(name: str) -> Any:
-    """The study with this name."""
-    if name not in study_names():
-        raise BadInput(unknown("study", name, study_names()))
-    return importlib.import_module(f"{__name__}.{name}")
+    """The study with this name, or the module of this name, if it is a study of your own."""
+    if name in study_names():
+        return importlib.import_module(f"{__name__}.{name}")
+    try:
+        study = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise BadInput(f"cannot load the study {name}: {error}") from None
+        why = f"there is no module {name}; run where Python can import it" if "." in name else ""
+        raise BadInput(why or unknown("study", name, study_names())) from None
+    parts = {"cells", "work", "table", "draw"}
+    if missing := sorted(parts - vars(study).keys()):
+        raise BadInput(f"{name} is no study: it has no function {missing[0]}; a study has cells, work, table and draw")
+    return study
 
 
 def run_study(name: str, folder: Path, quick: bool, seed: int, progress: Progress | None = None) -> str:
     """Compute the cells missing in `folder`, write `data.json`, `table.md` and `picture.png`; returns the table."""
     study = load_study(name)
     cells = study.cells(quick, seed)
-    ledger = Ledger(folder / f"cells-{'quick' if quick else 'full'}-{seed}.jsonl")
+    # ours change with the version; hours of work are not lost when some line of the library is edited
+    code = "" if name in study_names() else code_of(study.work)
+    ledger = Ledger(folder / f"cells-{'quick' if quick else 'full'}-{seed}.jsonl", code)
     check_picture(folder / "picture.png")
     for done, (cell, arguments) in enumerate(cells.items()):
         if progress is not None:
@@ -71,10 +84,13 @@ def run_study(name: str, folder: Path, quick: bool, seed: int, progress: Progres
 
 
 class Ledger:
-    """Results in a file, one per line, written when they are done; the cell of a torn line is computed again."""
+    """Results in a file, one per line, written when they are done.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    The cell of a torn line is computed again, and so are cells of another version or of other `code`, a fingerprint.
+    """
+
+    def __init__(self, path: Path, code: str = "") -> None:
+        self.path, self.key = path, {"version": __version__, "code": code}
         self.results: dict[str, dict[str, Any]] = {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -86,13 +102,13 @@ class Ledger:
                 entry = json.loads(line)
             except ValueError:
                 continue
-            if entry.get("version") == __version__:
+            if {"version": entry.get("version"), "code": entry.get("code", "")} == self.key:
                 self.results[entry["cell"]] = entry["result"]
 
     def add(self, cell: str, result: dict[str, Any]) -> None:
         """Store the result of a cell."""
         # the newline comes first, so that a torn line before it spoils no other
-        line = "\n" + json.dumps({"cell": cell, "version": __version__, "result": result})
+        line = "\n" + json.dumps({"cell": cell, **self.key, "result": result})
         with self.path.open("a", encoding="utf-8") as file:
             file.write(line)
             file.flush()
