@@ -59,10 +59,10 @@ def _parts(made: type | FunctionType) -> set[str]:
             constants, further = _read(value.__code__, value.__globals__, own)
             rule = getattr(value, "rule", None)  # a rule's implementations are found from the game
             further += [] if rule is None else [rule.default]
-            further += [value.__defaults__, value.__kwdefaults__, wrapped]
-            further += [cell.cell_contents for cell in value.__closure__ or () if _is_filled(cell)]
-            parts.add(f"{name} {constants}")
-            front += further
+            bound = [cell.cell_contents for cell in value.__closure__ or () if _is_filled(cell)]
+            given = [value.__defaults__, value.__kwdefaults__, *bound]
+            parts.add(f"{name} {constants} {_constant(given)}")
+            front += [*further, *given, wrapped]
         elif isinstance(value, type):
             parts.add(f"{name} {sorted(base.__qualname__ for base in value.__bases__)}")
             front += [*value.__bases__, *rules_of(value).values()]
