@@ -53,6 +53,7 @@ def test_the_papers_trunks_have_54_and_9_public_states(game, depth, publics, pla
     assert layout.num_places == places
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("game", [("leduc_poker", 7), ("goofspiel(cards=5)", 4), ("liars_dice(dice=1,sides=3)", 4)])
 def test_perfect_recall_features_tell_all_information_states_apart(game):
     layout = trunk_layout(Trunk(*game))

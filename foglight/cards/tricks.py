@@ -50,12 +50,6 @@ def pack(game, world):
 
 
 @optional
-def face_up(game, world):
-    """The cards that lie face up outside of hands, a set; those on the table are not among them."""
-    return uint64(0)
-
-
-@optional
 def hand_size(game, world):
     """The number of cards that each seat is dealt before it looks at them; 0 if it looks at each card."""
     return 0

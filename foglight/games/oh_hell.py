@@ -116,11 +116,6 @@ def trumps(game, world):
     return world[first_own_word(game) + 1]
 
 
-@implements(OhHell)
-def face_up(game, world):
-    return bits.bit(get(world, _turned(game))) if get(world, PHASE) > DEAL else uint64(0)
-
-
 # Fields of the own word 0 ---------------------------------------------------------------------------------------
 
 
