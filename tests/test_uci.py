@@ -71,8 +71,7 @@ def test_values_are_whites_and_are_remembered(misbehaving):
         assert engine.evaluate(boards).tolist() == [SCORE, -SCORE]
         assert engine.evaluate(boards[::-1]).tolist() == [-SCORE, SCORE]
         assert (engine.asked, engine.restarts, engine.failures) == (2, 0, 0)
-        (values,) = engine.analyse(boards[:1])
-        assert values == {notation.read_coordinates(boards[0], "e2e4"): SCORE}
+        assert engine.best_moves(START) == [("e2e4", SCORE)]
 
 
 def test_clocks_and_what_a_game_keeps_beside_the_board_change_nothing(misbehaving):
@@ -184,9 +183,7 @@ def test_stockfish_finds_what_hangs_and_who_is_mated():
     with Engine(depth=4) as engine:
         values = engine.evaluate(rows(HANGING, "7k/5KQ1/8/8/8/8/8/8 b - - 0 1", START))
         assert values[0] > 500 and values[1] == WIN and abs(values[2]) < 150
-        (board,) = rows(HANGING)
-        (values,) = engine.analyse(board[None])
-        assert max(values, key=lambda move: values[move]) == notation.read_coordinates(board, "e3d4")
+        assert engine.best_moves(HANGING)[0][0] == "e3d4"
         mating = engine.analyse(rows("7k/5K2/6Q1/8/8/8/8/8 w - - 0 1"))[0]
         assert max(mating.values()) == WIN - 1
         assert engine.restarts == engine.failures == 0

@@ -125,6 +125,14 @@ class Engine:
             for row, answer in zip(rows, answers, strict=True)
         ]
 
+    def best_moves(self, fen: str, n: int = 1) -> list[tuple[str, int]]:
+        """The n best moves of a position and their values to the side to move, the best first."""
+        size, board = notation.read_fen(fen)
+        if size != 8:
+            raise BadInput(f"engines play on 8x8 squares, not {size}x{size}")
+        lines = self._answered(board[None, :], every_move=True)[0].lines
+        return sorted(lines.items(), key=lambda line: -line[1])[:n]
+
     def _answered(self, rows: np.ndarray, every_move: bool) -> list[Answer]:
         """Answers in the order of the rows, from memory where possible."""
         boards = rows[:, :WORDS].copy()
