@@ -165,8 +165,7 @@ def simulate(game, leaf, rows, weights, seat, observers, exploration, random, n,
             own_key = new_key
         evaluate(leaf, game, room[now], random, payoffs)
         for s in range(seats):
-            ranges[s, _LEAST] = min(ranges[s, _LEAST], payoffs[s])
-            ranges[s, _MOST] = max(ranges[s, _MOST], payoffs[s])
+            ranges[s, _LEAST], ranges[s, _MOST] = min(ranges[s, _LEAST], payoffs[s]), max(ranges[s, _MOST], payoffs[s])
         for d in range(depth):
             tree.visits[slots[d]] += 1
             tree.sums[slots[d]] += payoffs[movers[d]]
