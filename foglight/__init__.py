@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from foglight.solving.depth_limited.subgame import Evaluator, Function, Oracle, Subgames
     from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, solve_trunk, trunk_exploitability
     from foglight.solving.whole.q_learning import q_learning
-    from foglight.values.networks.datasets import Request
+    from foglight.values.networks.datasets import DatasetRequest
     from foglight.values.networks.evaluator import Network
-    from foglight.values.networks.training import Settings, Training
-    from foglight.values.trunk.generation import generate
+    from foglight.values.networks.training import Training, TrainingSettings
+    from foglight.values.trunk.generation import generate_dataset
 
 _LATER = {  # modules of the names that are imported at their first use, which makes `import foglight` a third faster
     "foglight.arena.ratings": ("Rating", "rate"),
@@ -54,10 +54,10 @@ _LATER = {  # modules of the names that are imported at their first use, which m
     "foglight.solving.depth_limited.subgame": ("Evaluator", "Function", "Oracle", "Subgames"),
     "foglight.solving.depth_limited.trunk": ("Trunk", "TrunkJudge", "solve_trunk", "trunk_exploitability"),
     "foglight.solving.whole.q_learning": ("q_learning",),
-    "foglight.values.networks.datasets": ("Request",),
+    "foglight.values.networks.datasets": ("DatasetRequest",),
     "foglight.values.networks.evaluator": ("Network",),  # needs PyTorch, as the next two do
-    "foglight.values.networks.training": ("Settings", "Training"),
-    "foglight.values.trunk.generation": ("generate",),
+    "foglight.values.networks.training": ("Training", "TrainingSettings"),
+    "foglight.values.trunk.generation": ("generate_dataset",),
 }
 
 
@@ -105,6 +105,7 @@ __all__ = [
     "Between",
     "Biased",
     "Centipawns",
+    "DatasetRequest",
     "Evaluator",
     "Even",
     "Explanation",
@@ -119,10 +120,8 @@ __all__ = [
     "Oracle",
     "Rating",
     "Record",
-    "Request",
     "Seat",
     "SetSearch",
-    "Settings",
     "Solved",
     "State",
     "Subgames",
@@ -131,6 +130,7 @@ __all__ = [
     "Tournament",
     "Tracker",
     "Training",
+    "TrainingSettings",
     "Trunk",
     "TrunkJudge",
     "Uniform",
@@ -148,7 +148,7 @@ __all__ = [
     "game",
     "game_names",
     "game_value",
-    "generate",
+    "generate_dataset",
     "history_filter",
     "implements",
     "jitable",

@@ -4,7 +4,7 @@ There are three kinds of functions.
 
 - A *rule* (`required`, `optional`) is a generic function such as `step(game, world, action)`. A call from Python looks
   up the implementation for `type(game)`. In compiled code, Numba resolves the call from the game's *type*, so that it
-  becomes a direct call. A game registers its implementations with `@implements(GameClass)`.
+  becomes a direct call. A game registers its implementations with `@implements(GameClass)`, or `@constants(...)`.
 - A *helper* (`jitable`) is a plain function that compiled code may call too.
 - A *kernel* is an entry point: compiled for games that are NamedTuples, interpreted for any other game.
 
@@ -30,11 +30,12 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 Function = Callable[..., Any]
+GameClass = TypeVar("GameClass", bound=type)
 
 PATIENCE = 1.0  # seconds of compilation after which a message tells the user
 INTERPRET_ALL = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
@@ -42,9 +43,7 @@ INTERPRET_ALL = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 _rules: dict[str, "Rule"] = {}
 _allocating: set[str] = set()  # names of rules and helpers that allocate arrays
 _interpreted: set[type] = set()  # classes of games and policies that are not NamedTuples
-_twins: dict[
-    Function, Function
-] = {}  # the function that compiled code runs for a call of the key: mostly the key itself
+_twins: dict[Function, Function] = {}  # what compiled code runs for a call of the key: mostly the key itself
 _waiting: list[Callable[[], None]] | None = []  # registrations to make when Numba is imported; None after that
 
 
@@ -120,6 +119,25 @@ def implements(game_class: type, name: str = "") -> Callable[[Function], Functio
         return jitable(function)
 
     return register
+
+
+def constants(**values: Any) -> Callable[[GameClass], GameClass]:
+    """Class decorator that implements rules of the game alone: `@constants(num_players=2, num_words=1)`."""
+
+    def register(game_class: GameClass) -> GameClass:
+        for name, value in values.items():
+            implements(game_class, name)(_constant(value, game_class, name))
+        return game_class
+
+    return register
+
+
+def _constant(value: Any, game_class: type, name: str) -> Function:
+    def rule(game: Any) -> Any:
+        return value
+
+    rule.__module__, rule.__name__, rule.__qualname__ = game_class.__module__, name, name  # as if it were written there
+    return rule
 
 
 def has_rule(name: str, game_class: type) -> bool:

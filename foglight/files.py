@@ -1,9 +1,13 @@
 """Writing files whole or not at all, so that a reader never sees half of one."""
 
+import hashlib
+import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import numpy as np
 
 from foglight.names import BadInput
 
@@ -26,3 +30,11 @@ def write_whole(path: Path, content: bytes) -> None:
     """Write a file, whole or not at all."""
     with replacing(path) as part:
         part.write_bytes(content)
+
+
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> str:
+    """Write arrays to a file in the npz format, whole or not at all; returns its SHA-256."""
+    room = io.BytesIO()
+    np.savez_compressed(room, **arrays)  # type: ignore[arg-type]
+    write_whole(path, room.getvalue())
+    return hashlib.sha256(room.getvalue()).hexdigest()

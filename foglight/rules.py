@@ -10,21 +10,19 @@ its observations. `NOTHING` is no observation at all: the viewer does not even l
 of a viewer's observations is its information state, in the sense of factored observations [Kovarik2022].
 """
 
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy import uint64
 
 from foglight.addresses import game_text
-from foglight.compile import allocates, jitable, optional, required
+from foglight.compile import GameClass, allocates, jitable, optional, required
 from foglight.randomness import below, fold, weighted
 
 PUBLIC = -1  # the viewer that observes what every seat observes; seats are viewers too
 CHANCE = -2  # the mover of a chance node
 TERMINAL = -3  # the mover when the game is over
 NOTHING = 0  # no observation
-
-GameClass = TypeVar("GameClass", bound=type)
 
 
 World: TypeAlias = Any  # a row of uint64; an interpreted game may use objects of its own

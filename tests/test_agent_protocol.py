@@ -12,7 +12,6 @@ from test_uci import misbehaving  # noqa: F401  a fixture
 
 import foglight as fl
 from foglight.agents import Agent, Seat, agent_class, load_agent, opened
-from foglight.bench import search as bench_search
 
 PACKAGE = Path(fl.__file__).parent
 
@@ -103,8 +102,6 @@ def test_options_are_those_that_can_be_written():
         assert {"time", "iterations"} <= set(agent_class(name).options()) or name in (
             "first_legal", "human", "policy", "random", "scout",
         )  # fmt: skip
-    with pytest.raises(fl.BadInput, match="random has no iterations"):
-        bench_search.duel("leduc_poker", "random")
 
 
 def test_a_new_game_forgets_reasons_and_the_clock():

@@ -187,7 +187,8 @@ def test_hands_and_voids_are_what_they_say(name):
             assert tricks.is_trick_taking(game)
             held = [int(tricks.hand(game, world, seat)) for seat in seats]
             gone = [int(tricks.played(game, world, seat)) for seat in seats]
-            places = [*held, *gone, int(tricks.face_up(game, world))]
+            turned = isinstance(game, oh_hell.OhHell) and bits.get(world, tricks.PHASE) > tricks.DEAL
+            places = [*held, *gone, 1 << bits.get(world, oh_hell._turned(game)) if turned else 0]
             assert sum(map(bits.count, places)) == bits.count(int(np.bitwise_or.reduce(places)))
             assert int(np.bitwise_or.reduce(places)) & ~int(tricks.pack(game, world)) == 0
             assert sum(tricks.taken(world, seat) for seat in seats) == bits.get(world, tricks.TRICKS_PLAYED)

@@ -15,9 +15,8 @@ from foglight.policies import Biased, Uniform
 from foglight.randomness import generator
 from foglight.tables import slots_for
 from foglight.worlds.deals import chains, ring_swap
-from foglight.worlds.deals.chains import Chain, r_hat, settle
+from foglight.worlds.deals.chains import Chain, autocorrelation_time, r_hat, settle
 from foglight.worlds.deals.count import HIDDEN, DealCount
-from foglight.worlds.deals.diagnostics import autocorrelation_time
 from foglight.worlds.deals.filter import DealFilter
 from foglight.worlds.deals.ring_swap import matrices
 
@@ -316,7 +315,7 @@ def test_a_chain_knows_the_probability_of_where_it_is(swaps):
     state = position(SMALL, 3, False)
     deals = DealFilter(SMALL, state.observations(fl.PUBLIC), fl.PUBLIC, Biased(0.6, 1))
     drawn, patterns, weights = chain.run(50, 2)
-    replayed = deals._replayed(deals._puzzles[0], drawn, patterns)[1]
+    replayed = deals.histories.replayed(deals.histories.puzzles[0], drawn, patterns)[1]
     assert weights == pytest.approx(replayed, rel=1e-12) and len(set(weights.tolist())) > 4
 
 
@@ -480,7 +479,7 @@ def test_r_hat_of_an_odd_number_of_states_leaves_the_last_out():
     assert r_hat(trace) == pytest.approx(np.sqrt(3 / 4 + means.var(axis=0, ddof=1) / within))
 
 
-def test_generators_of_chains_differ():
+def test_generators_chain_report_differ():
     starts = [chain_of(True, seed=seed).run(5)[0].tolist() for seed in range(3)]
     assert starts[0] != starts[1] != starts[2]
     assert generator(0)[0] != generator(1)[0]

@@ -39,7 +39,7 @@ def puzzles(rng, most):
     while True:
         game = random_rules(rng, promised=True)
         for state, viewer, mover in questions(game, rng):
-            for puzzle in DealFilter(game, state.observations(viewer), viewer, mover=mover)._puzzles:
+            for puzzle in DealFilter(game, state.observations(viewer), viewer, mover=mover).histories.puzzles:
                 if 1 < puzzle.total <= most:
                     yield puzzle
 
@@ -122,7 +122,7 @@ def test_too_many_histories_are_not_listed():
     *_, state = itertools.takewhile(lambda state: state.player == fl.CHANCE, random_game("spades", random.Random(24)))
     state.play(state.actions()[0])
     with pytest.raises(BadInput, match="too many to list; count or sample them"):
-        next(DealFilter("spades", state.observations(0), 0)._puzzles[0].all_deals(10))
+        next(DealFilter("spades", state.observations(0), 0).histories.puzzles[0].all_deals(10))
 
 
 def test_passes_that_are_laid_open_leave_only_the_order_of_dealing():

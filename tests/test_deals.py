@@ -179,7 +179,7 @@ def test_chains_follow_the_policy(void, swaps):
     # far enough apart that the draws are as good as independent, which the test supposes
     chain = deals.chain(seed=2, swaps=swaps)
     chain.settle()
-    drawn = deals._replayed(deals._puzzles[0], *chain.run(n, 5 * chain.thin)[:2])[0]
+    drawn = deals.histories.replayed(deals.histories.puzzles[0], *chain.run(n, 5 * chain.thin)[:2])[0]
     observed = np.bincount([names[tuple(history)] for history in drawn.tolist()], minlength=len(names))
     assert fits(observed, n * np.array(list(weights.values())) / sum(weights.values()))
 
@@ -189,8 +189,8 @@ def test_importance_weights_give_the_exact_mean():
     deals = DealFilter(SMALL, state.observations(fl.PUBLIC), fl.PUBLIC, Biased(0.6))
     exact = enumerated(deals)
     mean = sum(h[2] * w for h, w in exact.items()) / sum(exact.values())  # the first card dealt to seat 0
-    states, weights = deals.weighted_sample(2000, seed=1)
-    values = np.array([state.history()[2] for state in states])
+    histories, weights, _ = deals.weighted(2000, seed=1)
+    values = np.array([history[2] for history in histories])
     error = np.sqrt((weights**2 * (values - mean) ** 2).sum()) / weights.sum()
     assert abs((weights * values).sum() / weights.sum() - mean) < 4.9 * error  # 4.9 standard errors: 1 in a million
 
@@ -226,7 +226,7 @@ def test_gibbs_samples_of_big_games_replay_too(name, swaps):
         for viewer in (fl.PUBLIC, 2):
             deals = DealFilter(name, state.observations(viewer), viewer, Biased())
             chain = deals.chain(swaps=swaps)
-            found, weights, _ = deals._replayed(deals._puzzles[0], *chain.run(40)[:2])
+            found, weights, _ = deals.histories.replayed(deals.histories.puzzles[0], *chain.run(40)[:2])
             assert (weights > 0).all()
             drawn = fl.new_state(name)
             for action in found[-1].tolist():
@@ -279,7 +279,7 @@ def slow_size(matrix):
 
 def slow_transition(deals, policy, cards, weight, rng):
     """One step of the Gibbs sampler in plain Python: cards by position, and the probability of their history."""
-    puzzle = deals._puzzles[0]
+    puzzle = deals.histories.puzzles[0]
     needs, suit = puzzle.deals.needs, dict(zip(puzzle.deals.cards, puzzle.suits, strict=True))
     owners = dict(zip(puzzle.deals.cards, puzzle.deals.owners, strict=True))
     columns = sorted({(suit[c], owners[c]) for c in cards if owners[c].bit_count() > 1})
@@ -306,7 +306,7 @@ def slow_transition(deals, policy, cards, weight, rng):
 
 
 def slow_history(deals, cards):
-    layout = deals._puzzles[0].layout
+    layout = deals.histories.puzzles[0].layout
     history = layout.actions.tolist()
     for seat in range(len(layout.dealt)):
         for place in range(layout.dealt[seat]):
@@ -350,13 +350,15 @@ def test_the_slow_chain_follows_the_policy_too():
     state, policy, n = position(TINY, 3, void=True), Biased(0.7), 3000
     deals = DealFilter(TINY, state.observations(fl.PUBLIC), fl.PUBLIC, policy)
     weights, rng = enumerated(deals), random.Random(8)
-    cards = deals._puzzles[0].draw(1, generator(0))[0][0].tolist()
+    cards = deals.histories.puzzles[0].draw(1, generator(0))[0][0].tolist()
     weight, values = slow_reach(deals, policy, cards), []
     for _ in range(n):
         cards, weight = slow_transition(deals, policy, cards, weight, rng)
-        assert weight == pytest.approx(weights[tuple(slow_history(deals, cards))] / deals._puzzles[0].story.chance)
+        assert weight == pytest.approx(
+            weights[tuple(slow_history(deals, cards))] / deals.histories.puzzles[0].story.chance
+        )
         values.append(weight)
-    mean = sum(w * w for w in weights.values()) / sum(weights.values()) / deals._puzzles[0].story.chance
+    mean = sum(w * w for w in weights.values()) / sum(weights.values()) / deals.histories.puzzles[0].story.chance
     batches = np.array(values).reshape(30, -1).mean(1)
     assert abs(batches.mean() - mean) < 7 * batches.std() / math.sqrt(29)  # 30 batches, 7 errors: below 1 in a million
 

@@ -10,8 +10,7 @@ import foglight as fl
 from foglight.compile import implements
 from foglight.policies import Biased, Uniform
 from foglight.worlds.deals import chains
-from foglight.worlds.deals.chains import r_hat, settle
-from foglight.worlds.deals.diagnostics import of_chains, of_weights
+from foglight.worlds.deals.chains import chain_report, effective_size, r_hat, settle
 from foglight.worlds.deals.filter import DealFilter
 
 
@@ -80,10 +79,10 @@ def test_exact_samplers_are_worth_what_they_draw():
 
 
 def test_weighted_samples_are_worth_less():
-    assert of_weights(np.array([1.0, 1.0, 2.0])) == pytest.approx(16 / 6)
-    assert of_weights(np.zeros(3)) == 0.0
+    assert effective_size(np.array([1.0, 1.0, 2.0])) == pytest.approx(16 / 6)
+    assert effective_size(np.zeros(3)) == 0.0
     deals = DealFilter(TINY, position(TINY, 3, False).observations(fl.PUBLIC), fl.PUBLIC, Biased(0.7))
-    _, weights = deals.weighted_sample(500)
+    _, weights, _ = deals.weighted(500)
     told = deals.diagnostics()
     assert told["method"] == "importance" and not told["exact"]
     assert told["effective"] == pytest.approx(weights.sum() ** 2 / (weights**2).sum()) and told["effective"] < 450
@@ -113,15 +112,15 @@ def test_r_hat_by_hand():
 def test_chains_that_disagree_are_not_trusted():
     pytest.importorskip("arviz_stats")
     noise = np.random.default_rng(0).normal(size=(4, 200, 2))
-    good = of_chains(noise)
+    good = chain_report(noise)
     assert good["r_hat"] < 1.02 and good["effective"] > 500
     noise[0, :, 1] += 3.0
-    bad = of_chains(noise)
+    bad = chain_report(noise)
     assert bad["r_hat"] > 1.2 and bad["effective"] < 50
     still = np.zeros((4, 200, 2))
-    assert of_chains(still) == {"effective": 800.0, "r_hat": 1.0}
+    assert chain_report(still) == {"effective": 800.0, "r_hat": 1.0}
     still[0] = 1.0
-    assert of_chains(still)["r_hat"] > 1.2
+    assert chain_report(still)["r_hat"] > 1.2
 
 
 def test_burn_in_ends_at_the_longest_and_says_so(monkeypatch):

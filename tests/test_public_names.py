@@ -14,7 +14,7 @@ ROOT = Path(fl.__file__).parent.parent
 CONSTANTS = ["CHANCE", "NOTHING", "PUBLIC", "TERMINAL", "__version__"]
 SHOWN = [name for name in fl.__all__ if name not in CONSTANTS]
 NEEDS = {"as_openspiel_bot": "pyspiel", "draw_tournament": "matplotlib", "draw_win_rates": "matplotlib"}
-NEEDS |= dict.fromkeys(("Network", "Settings", "Training"), "torch")
+NEEDS |= dict.fromkeys(("Network", "TrainingSettings", "Training"), "torch")
 
 
 def test_all_names_are_counted():

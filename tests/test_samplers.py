@@ -93,8 +93,8 @@ def test_deals_are_drawn_as_the_layers_list_them(sampler, void, viewer):
     weights = listed(by_layers)
     assert f.count() == len(weights)
     if sampler == "importance":
-        states, shares = f.weighted_sample(n, seed=1)
-        drawn = [tuple(state.history()) for state in states]
+        histories, shares, _ = f.weighted(n, seed=1)
+        drawn = [tuple(history.tolist()) for history in histories]
         assert shares == pytest.approx([weights[history] for history in drawn])
         assert fits(Counter(drawn), dict.fromkeys(weights, 1.0), n)
     elif sampler == "exact":
@@ -182,7 +182,7 @@ def test_the_solver_draws_every_assignment_alike(viewer):
 
 def owners(histories, f):
     """Whether each unseen card is in each row, bool[n, 52 * rows], read from the deal in a history."""
-    layout = f._puzzles[0].layout
+    layout = f.histories.puzzles[0].layout
     found = np.zeros((len(histories), 64, len(layout.dealt)), bool)
     for seat in range(len(layout.dealt)):
         for time in layout.deal_times[seat, : layout.dealt[seat]]:
@@ -209,7 +209,7 @@ def test_chains_and_exact_sampling_agree_who_holds_which_card_at_52_cards(name, 
     # is compared with Student's t at 198 degrees of freedom and 1e-6 divided by their number.
     state = position(name, plays, void=True)
     f = DealFilter(name, state.observations(fl.PUBLIC), fl.PUBLIC, Biased(0.2, 1))
-    exact, weights, _ = f._uniform(100_000, seed=2)
+    exact, weights, _ = f.weighted(100_000, seed=2)
     held = owners(np.array(exact), f)
     total = weights.sum()
     mean = weights @ held / total

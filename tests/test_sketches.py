@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from foglight.blind_chess.leaves import Centipawns
+from foglight.compile import kernel
 from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.randomness import mix
@@ -14,9 +15,20 @@ from foglight.rules import TERMINAL, step
 from foglight.search.sets import bound_cache
 from foglight.search.sets.bound_cache import LOWER, NONE, SAME, UPPER, ask, tell
 from foglight.search.sets.search import SetSearch
-from foglight.search.sets.sketches import add, count_sketch, frequency, jaccard, median, overlap, signature
+from foglight.search.sets.sketches import count_once, count_sketch, estimate, jaccard, median, shared, signature
 from foglight.state import new_state
 from foglight.tables import row_hash
+
+
+@kernel
+def add(sketch, things):
+    for thing in things:
+        count_once(sketch, thing)
+
+
+@kernel
+def frequency(sketch, thing):
+    return estimate(sketch, thing)
 
 
 def members(*numbers):
@@ -45,15 +57,15 @@ def test_jaccard_of_whole_sets_is_exact():
         a, b = pair(rng, n, m, both)
         alike = jaccard(signature(a, 32), n, signature(b, 32), m, 32)
         assert alike == both / (n + m - both)
-        assert overlap(alike, n, m) == pytest.approx(both)
+        assert shared(alike, n, m) == pytest.approx(both)
 
 
 def test_empty_sets_are_alike_and_nothing_is_shared_beyond_the_smaller_set():
     nothing = np.zeros(0, np.uint64)
     assert jaccard(nothing, 0, nothing, 0, 8) == 1.0
     assert jaccard(nothing, 0, members(1, 2), 2, 8) == 0.0
-    assert overlap(0.9, 10, 100) == 10  # 0.9 * 110 / 1.9 would be 52
-    assert overlap(0.5, 30, 60) == 30.0 == 0.5 * 90 / 1.5
+    assert shared(0.9, 10, 100) == 10  # 0.9 * 110 / 1.9 would be 52
+    assert shared(0.5, 30, 60) == 30.0 == 0.5 * 90 / 1.5
 
 
 def test_a_frequency_is_the_median_of_five_rows():
@@ -69,7 +81,7 @@ def test_a_frequency_is_the_median_of_five_rows():
 
     things = rng.integers(0, 2**64, 30, dtype=np.uint64)
     for thing in rng.choice(things, 400):
-        add(sketch, [thing])
+        add(sketch, np.array([thing]))
         for place, sign in places(thing):
             counters[place] = counters.get(place, 0) + sign
     for thing in things:
@@ -79,7 +91,7 @@ def test_a_frequency_is_the_median_of_five_rows():
 
 def test_the_overlap_of_equal_sets_is_their_size():
     # the paper's J (|A| + |B|) / (1 - J) would divide by 0 here
-    assert overlap(1.0, 70, 70) == 70
+    assert shared(1.0, 70, 70) == 70
 
 
 @pytest.mark.parametrize(
@@ -148,7 +160,7 @@ def test_count_sketch_agrees_with_apache_datasketches():
         theirs.update(number >> 1)
     for thing in things[:20].tolist():
         truth = int((stream == np.uint64(thing)).sum())
-        assert abs(frequency(sketch, thing) - truth) <= 100
+        assert abs(frequency(sketch, np.uint64(thing)) - truth) <= 100
         assert truth <= theirs.get_estimate(thing >> 1) <= truth + 100
 
 

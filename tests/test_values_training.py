@@ -14,24 +14,24 @@ torch = pytest.importorskip("torch", reason="value networks need PyTorch, the ex
 from foglight.names import BadInput  # noqa: E402
 from foglight.solving.depth_limited.subgame import Oracle  # noqa: E402
 from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, solve_trunk  # noqa: E402
-from foglight.solving.whole.plans import realised  # noqa: E402
-from foglight.values.networks.datasets import FORMAT, Request, load_dataset  # noqa: E402
+from foglight.solving.whole.plans import FULLY_MIXED, KEPT, PURE, random_behaviour, realised  # noqa: E402
+from foglight.values.networks.datasets import FORMAT, DatasetRequest, load_dataset  # noqa: E402
 from foglight.values.networks.evaluator import Network  # noqa: E402
 from foglight.values.networks.layout import normalised, units  # noqa: E402
 from foglight.values.networks.tensor_file import load_arrays, save_arrays  # noqa: E402
-from foglight.values.networks.training import Settings, Training, load_network  # noqa: E402
+from foglight.values.networks.training import Training, TrainingSettings, load_network  # noqa: E402
 from foglight.values.trunk.features import trunk_layout  # noqa: E402
-from foglight.values.trunk.generation import FULLY_MIXED, KEPT, PURE, Maker, generate, random_behaviour  # noqa: E402
+from foglight.values.trunk.generation import Maker, generate_dataset  # noqa: E402
 
 torch.set_num_threads(1)
 
-REQUEST = Request("goofspiel(cards=4)", 4, strategies=12, iterations=50, per_shard=4)
+REQUEST = DatasetRequest("goofspiel(cards=4)", 4, strategies=12, iterations=50, per_shard=4)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
-    generate(REQUEST, folder)
+    generate_dataset(REQUEST, folder)
     return folder
 
 
@@ -53,6 +53,7 @@ def test_the_papers_trunks_have_54_and_9_public_states(game, depth, publics, pla
     assert layout.num_places == places
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("game", [("leduc_poker", 7), ("goofspiel(cards=5)", 4), ("liars_dice(dice=1,sides=3)", 4)])
 def test_perfect_recall_features_tell_all_information_states_apart(game):
     layout = trunk_layout(Trunk(*game))
@@ -129,10 +130,10 @@ def test_processes_and_interruptions_change_nothing(folder, tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        generate(REQUEST, tmp_path, progress=killed)
+        generate_dataset(REQUEST, tmp_path, progress=killed)
     with pytest.raises(BadInput, match="not finished: 2 of 3 shards"):
         load_dataset(tmp_path)
-    generate(REQUEST, tmp_path, processes=2)
+    generate_dataset(REQUEST, tmp_path, processes=2)
     for path in folder.iterdir():
         assert (tmp_path / path.name).read_bytes() == path.read_bytes()
 
@@ -144,14 +145,14 @@ def test_damaged_and_mismatched_files_are_refused(folder, tmp_path):
     with pytest.raises(BadInput, match="is for goofspiel"):
         load_dataset(tmp_path, "leduc_poker")
     with pytest.raises(BadInput, match="holds another data set"):
-        generate(dataclasses.replace(REQUEST, seed=1), tmp_path)
+        generate_dataset(dataclasses.replace(REQUEST, seed=1), tmp_path)
     shard = tmp_path / "shard-0001.npz"
     content = bytearray(shard.read_bytes())
     content[100] ^= 1
     shard.write_bytes(content)
     with pytest.raises(BadInput, match=r"shard-0001.npz is damaged"):
         load_dataset(tmp_path)
-    generate(REQUEST, tmp_path)  # makes the damaged shard again
+    generate_dataset(REQUEST, tmp_path)  # makes the damaged shard again
     assert len(load_dataset(tmp_path)) == 108
     shard.unlink()
     with pytest.raises(BadInput, match="cannot read"):
@@ -166,7 +167,7 @@ def test_damaged_and_mismatched_files_are_refused(folder, tmp_path):
 
 @pytest.mark.parametrize("kind", ["positional", "particle"])
 def test_training_goes_on_from_a_checkpoint_to_the_same_bits(data, tmp_path, kind):
-    settings = Settings(kind, base=12, width=24)
+    settings = TrainingSettings(kind, base=12, width=24)
     whole = Training(data, settings)
     whole.advance(7)
     first = Training(data, settings)
@@ -178,7 +179,7 @@ def test_training_goes_on_from_a_checkpoint_to_the_same_bits(data, tmp_path, kin
     for one, other in zip(whole.network.parameters(), second.network.parameters(), strict=True):
         assert torch.equal(one, other)
     with pytest.raises(BadInput, match="other settings or other data"):
-        Training(data, Settings(kind, base=12, width=24, seed=1)).resume(tmp_path / "checkpoint")
+        Training(data, TrainingSettings(kind, base=12, width=24, seed=1)).resume(tmp_path / "checkpoint")
     (tmp_path / "checkpoint").write_bytes(b"no")
     with pytest.raises(BadInput, match="cannot read the checkpoint"):
         second.resume(tmp_path / "checkpoint")
@@ -186,8 +187,10 @@ def test_training_goes_on_from_a_checkpoint_to_the_same_bits(data, tmp_path, kin
 
 def test_a_network_learns_and_helps_a_trunk(tmp_path):
     # three cards after one round: so small that 60 strategies nearly show all there is
-    data = generate(Request("goofspiel(cards=3)", 2, strategies=60, iterations=50, per_shard=30), tmp_path)
-    training = Training(data, Settings("particle", base=16, width=32))
+    data = generate_dataset(
+        DatasetRequest("goofspiel(cards=3)", 2, strategies=60, iterations=50, per_shard=30), tmp_path
+    )
+    training = Training(data, TrainingSettings("particle", base=16, width=32))
     before = training.whole_loss()
     training.advance(600)
     assert training.whole_loss() < before / 4
@@ -200,7 +203,7 @@ def test_a_network_learns_and_helps_a_trunk(tmp_path):
 @pytest.mark.parametrize("mass", [True, False])
 @pytest.mark.parametrize("kind", ["positional", "particle", "concatenation"])
 def test_a_file_gives_the_values_of_the_network_it_was_made_from(data, tmp_path, kind, mass):
-    training = Training(data, Settings(kind, base=12, width=24, mass=mass))
+    training = Training(data, TrainingSettings(kind, base=12, width=24, mass=mass))
     training.advance(2)
     training.trained().save(tmp_path / "net.safetensors")
     stored = load_network(tmp_path / "net.safetensors")
@@ -218,7 +221,7 @@ def test_a_file_gives_the_values_of_the_network_it_was_made_from(data, tmp_path,
 
 def test_a_file_from_before_the_choice_has_mass(data, tmp_path):
     path, answers = tmp_path / "net.safetensors", []
-    trained = Training(data, Settings("particle", base=12, width=24)).trained()
+    trained = Training(data, TrainingSettings("particle", base=12, width=24)).trained()
     trained.save(path)
     arrays, text = load_arrays(path)
     header = json.loads(text)
@@ -234,7 +237,7 @@ def test_a_file_from_before_the_choice_has_mass(data, tmp_path):
 
 @pytest.mark.parametrize("mass", [True, False])
 def test_values_scale_with_the_other_seats_range(data, mass):
-    training = Training(data, Settings("particle", base=12, width=24, mass=mass))
+    training = Training(data, TrainingSettings("particle", base=12, width=24, mass=mass))
     trunk, network = Trunk("goofspiel(cards=4)", 4), Network(training.trained())
     network.start(trunk.public_states)
     ranges = trunk.leaf_ranges(realised(trunk.sequences, random_behaviour(trunk.sequences, np.random.default_rng(3))))
@@ -244,7 +247,7 @@ def test_values_scale_with_the_other_seats_range(data, mass):
 
 
 def test_a_network_refuses_another_game(data, tmp_path):
-    trained = Training(data, Settings("positional", width=8)).trained()
+    trained = Training(data, TrainingSettings("positional", width=8)).trained()
     with pytest.raises(BadInput, match="is for goofspiel"):
         Network(trained).start(Trunk("goofspiel(cards=3)", 2).public_states)
     with pytest.raises(BadInput, match="does not know all"):

@@ -16,7 +16,7 @@ from foglight.search.paths.fusion import count_fusion
 from foglight.search.paths.information_set_search import search
 from foglight.search.paths.sampled_form import sampled_form
 from foglight.search.paths.sampling import first_of, new_paths, sample
-from foglight.search.paths.steered import halve, new_states, walk
+from foglight.search.paths.steered import REFUSED, STATES, halve, new_states, walk
 from foglight.solving.whole.regret import FormRegrets
 from foglight.worlds.tracker import Worlds
 
@@ -125,9 +125,9 @@ class Epimc(Searcher):
         values = np.divide(sums, counts, out=np.full(k, np.nan), where=counts > 0)
         settled = [round(float(share), 3) for share in states.settled / np.maximum(states.visited, 1)][1:depth]
         reasoned = 1 + next((i for i, share in enumerate(settled) if share < _SUPPORTED), len(settled))
-        notes = {"depth": reasoned, "states": int(states.tally[0]), "settled": settled}
-        if states.tally[2]:
-            notes["memory"] = f"full; {int(states.tally[2])} visits were to states it could not hold, played at random"
+        notes = {"depth": reasoned, "states": int(states.tally[STATES]), "settled": settled}
+        if refused := int(states.tally[REFUSED]):
+            notes["memory"] = f"full; {refused} visits were to states it could not hold, played at random"
         best = moves[np.argmax(np.where(counts[moves] > 0, values[moves], -np.inf))]
         return done, int(best), values.tolist(), counts.tolist(), notes
 

@@ -9,7 +9,7 @@ from foglight.agents._searching import Searcher
 from foglight.names import Between, OneOf
 from foglight.rules import Game
 from foglight.search.leaves import minimax, rollout
-from foglight.search.trees.iimc import alike, new_tally, play_out
+from foglight.search.trees.iimc import EVALUATIONS, alike, new_tally, play_out
 from foglight.worlds.tracker import Worlds
 
 
@@ -41,4 +41,4 @@ class Iimc(Searcher):
         self.spend(begin, run)
         values = np.divide(tally.values, tally.visits, out=np.full(len(actions), np.nan), where=tally.visits > 0)
         notes = {"playouts": int(tally.visits.sum())}
-        return int(tally.next[2]), int(np.nanargmax(values)), values.tolist(), tally.visits.tolist(), notes
+        return int(tally.next[EVALUATIONS]), int(np.nanargmax(values)), values.tolist(), tally.visits.tolist(), notes

@@ -9,7 +9,7 @@ from foglight.agents._searching import Searcher
 from foglight.names import Between, OneOf
 from foglight.rules import Game
 from foglight.search.leaves import minimax, rollout
-from foglight.search.trees.ismcts import Growth
+from foglight.search.trees.ismcts import MULTI, Growth
 from foglight.worlds.tracker import Worlds
 
 
@@ -22,7 +22,7 @@ class Ismcts(Searcher):
         int,
         "whose information states are the nodes: the searching seat's, or each mover's own",
         OneOf("single", "multi"),
-    ] = 1
+    ] = MULTI
     leaf: Annotated[
         int, "value of a leaf: one random playout, or alpha-beta to the end", OneOf("rollout", "minimax")
     ] = 0
@@ -37,5 +37,5 @@ class Ismcts(Searcher):
         done = self.spend(begin, lambda n: growth.run(self._leaf, worlds.rows, worlds.weights, random, n))
         values, visits = growth.root(worlds.rows[0], actions)
         order = np.lexsort((np.nan_to_num(values, nan=-np.inf), visits))
-        notes = {"nodes": int(growth.used[0])}
-        return done, int(order[-1]), values.tolist(), visits.tolist(), notes
+        (nodes,) = growth.used.tolist()
+        return done, int(order[-1]), values.tolist(), visits.tolist(), {"nodes": nodes}

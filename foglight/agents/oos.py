@@ -10,7 +10,7 @@ from foglight.agents._searching import Searcher
 from foglight.names import BadInput, Between, OneOf
 from foglight.randomness import weighted
 from foglight.rules import Game, key, num_players
-from foglight.search.trees.oos import Walks, aim
+from foglight.search.trees.oos import ACTIONS, INFORMATION_SET, PUBLIC_STATE, Walks, aim
 from foglight.worlds.tracker import Worlds
 
 _RATE = 20_000  # most worlds per layer for which hopes are computed, per second of the time budget
@@ -25,7 +25,7 @@ class Oos(Searcher):
         int,
         "where walks are aimed: at the seat's information state, or at the public state",
         OneOf("information_set", "public"),
-    ] = 0
+    ] = INFORMATION_SET
     explore: Annotated[
         float, "probability of a random action of the seat whose regrets a walk updates", Between(0.01, 1)
     ] = 0.4
@@ -44,7 +44,7 @@ class Oos(Searcher):
         limit = min(self.cap, max(100, int(_RATE * self.time))) if self.time else self.cap
         if not isinstance(self.game, tuple):
             limit = min(limit, _INTERPRETED_LIMIT)
-        target = aim(self.game, self.seat, self.observations, self.target == 1, limit)
+        target = aim(self.game, self.seat, self.observations, self.target == PUBLIC_STATE, limit)
         root = int(key(self.game, worlds.rows[0], self.seat))
         walks = Walks(self.game, self.seat, root, target, self.explore, self.delta, self.nodes)
         done = self.spend(begin, lambda n: walks.run(n, random))
@@ -53,7 +53,7 @@ class Oos(Searcher):
         values = np.divide(sums, weights, out=np.full(len(actions), np.nan), where=weights > 0.0)
         notes = {
             "strategy": self._strategy.tolist(),
-            "nodes": int(walks.used[1]),
+            "nodes": int(walks.used[ACTIONS]),
             "aim": "hopes" if len(target.keys) > 1 else "observations",
         }
         choice = weighted(random, self._strategy, len(actions))

@@ -11,9 +11,9 @@ from foglight.names import BadInput, unknown
 
 SECTIONS = ("deals", "samples", "trackers", "boards", "legality")
 ALL = "all"
-SPEED = "figures, peers and bars"
-TRACKERS = "trackers: children tried a second, time for an observation, sizes of sets"
-LEGALITY = "worlds judged by the rules"
+SPEED = "beliefs: figures, peers and bars"
+TRACKERS = "trackers: children tried per second, time per observation, sizes of sets"
+LEGALITY = "legality: worlds judged by the rules"
 
 Task = tuple[str, Callable[[], Sequence[Row]]]  # the title of a table, and a function that gives rows of it
 

@@ -20,8 +20,7 @@ from foglight.policies import Biased, Uniform
 from foglight.randomness import generator
 from foglight.rules import PUBLIC
 from foglight.state import State
-from foglight.worlds.deals.chains import Chain
-from foglight.worlds.deals.diagnostics import autocorrelation_time
+from foglight.worlds.deals.chains import Chain, autocorrelation_time
 from foglight.worlds.deals.filter import DealFilter
 from foglight.worlds.deals.ring_swap import _ring_swap_chain
 
@@ -64,7 +63,7 @@ def _filter(state: State, policy: Any = None) -> DealFilter:
 
 
 def _exact(seconds: float) -> list[Figure]:
-    puzzle, stream = _filter(public_state(LARGE, 4))._puzzles[0], generator(1)
+    puzzle, stream = _filter(public_state(LARGE, 4)).histories.puzzles[0], generator(1)
     deals = rate(lambda n: puzzle.deals.draw(n, stream), seconds)
     return [Figure(f"exact uniform deals, {LARGE}, 4 played", deals, "/s", at_least=300_000)]
 

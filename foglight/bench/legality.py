@@ -122,7 +122,7 @@ def _judge(deals: DealFilter, histories: Any, worlds: np.ndarray, tally: np.ndar
         by_length[len(history)].append(i)
     for numbers in by_length.values():
         block = np.array([histories[i] for i in numbers])
-        _replay(deals.game, deals.viewer, deals.observed, block, worlds[numbers], tally)
+        _replay(deals.game, deals.histories.viewer, deals.histories.observed, block, worlds[numbers], tally)
 
 
 def _dealt(state: State, worlds: np.ndarray) -> np.ndarray:

@@ -4,27 +4,18 @@ IS-MCTS is measured in simulations per second over whole decisions, at the first
 sampling of worlds is included. OpenSpiel's `ISMCTSBot` gets one rollout per leaf, as ours does. EPIMC samples paths of
 three decisions and solves them; the playouts start from the true world of the same position. The sides take turns,
 several times, and each one's best rate counts, since noise only ever slows a measurement.
-
-`duel` plays the two IS-MCTS against each other, at equal simulations. In Oh Hell, OpenSpiel's bot peeks if cards are
-left over: the worlds it draws have exactly the cards that were really dealt. With 10 cards, 3 for each of 3 players and
-one turned up, no card is left over, and the game is fair.
 """
 
-import contextlib
 import random
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from foglight.agents import Seat, agent_class, load_agent
+from foglight.agents import Seat, load_agent
 from foglight.bench.figures import Figure, check_seconds, dealt, load_peer, race
 from foglight.bench.rollouts import CASES
-from foglight.names import BadInput, parse_spec
 from foglight.playouts import random_playouts
 from foglight.randomness import generator
-from foglight.rules import num_players
 from foglight.search.belief import Belief
 from foglight.search.leaves import rollout
 from foglight.search.paths.information_set_search import search
@@ -33,12 +24,6 @@ from foglight.state import State, new_state
 
 DEALT = ["leduc_poker", "oh_hell(players=3,suits=3,ranks=4,tricks=3)"]
 OPEN = ["phantom_ttt", "dark_hex(rows=4,cols=4)", "dark_chess(size=4)"]
-DUELS = {  # our game: the same game in OpenSpiel
-    **{game: CASES[game] for game in DEALT},
-    "oh_hell(players=3,suits=2,ranks=5,tricks=3)": (
-        "oh_hell(players=3,num_suits=2,num_cards_per_suit=5,num_tricks_fixed=3)"
-    ),
-}
 SIMULATIONS = 10_000  # per decision
 DEPTH, INTO = 3, 4  # decisions per path; actions before the position
 TIMES, SHARE = 3.0, 0.6  # the bars: least ratios of IS-MCTS to OpenSpiel, and of EPIMC to playouts
@@ -79,16 +64,16 @@ def _peer_decisions(state: State, name: str) -> Callable[[int], Any]:
     there = load_peer(name).new_initial_state()
     for action in state.history():
         there.apply_action(action)
-    bot = _peer_bot(SIMULATIONS, 1.0, 0)
+    bot = _peer_bot()
     return lambda n: [bot.step(there) for _ in range(n)]
 
 
-def _peer_bot(simulations: int, exploration: float, seed: int) -> Any:
+def _peer_bot() -> Any:
     import pyspiel
 
     most_visits = pyspiel.ISMCTSFinalPolicyType.MAX_VISIT_COUNT
-    evaluator = pyspiel.RandomRolloutEvaluator(1, seed)
-    return pyspiel.ISMCTSBot(seed, evaluator, exploration, simulations, -1, most_visits, False, False)
+    evaluator = pyspiel.RandomRolloutEvaluator(1, 0)  # one rollout, seed 0
+    return pyspiel.ISMCTSBot(0, evaluator, 1.0, SIMULATIONS, -1, most_visits, False, False)
 
 
 def _searches(state: State) -> Callable[[int], Any]:
@@ -109,37 +94,3 @@ def _searches(state: State) -> Callable[[int], Any]:
 def _playouts(state: State, n: int) -> None:
     for _ in range(n):
         random_playouts(state, SIMULATIONS)
-
-
-def duel(
-    game: str, agent: str = "ismcts", simulations: int = 1000, games: int = 500, exploration: float = 1.0
-) -> tuple[float, float]:
-    """Our agent's mean margin per game over the mean of the `ISMCTSBot`s at the table, and its standard error.
-
-    Our agent takes each seat in turn. The bots, with `exploration` as their constant, take all the others.
-    """
-    from foglight.bridges.openspiel_bot import AgentBot
-
-    peer = load_peer(DUELS[game])
-    if "iterations" not in agent_class(parse_spec(agent).name).options():
-        raise BadInput(f"{agent} has no iterations; give a searching agent")
-    seats, rng = num_players(new_state(game).game), random.Random(1)
-    spec = f"{agent[:-1]},iterations={simulations})" if agent.endswith(")") else f"{agent}(iterations={simulations})"
-    theirs = [_peer_bot(simulations, exploration, 7 + seat) for seat in range(seats)]
-    margins = []
-    with contextlib.ExitStack() as stack:
-        bots = [AgentBot(spec, game, seat, seed=1 + 10**6 * seat) for seat in range(seats)]
-        mine = [stack.enter_context(contextlib.closing(bot)) for bot in bots]
-        for i in range(games):
-            state, seat = peer.new_initial_state(), i % seats
-            mine[seat].restart()
-            while not state.is_terminal():
-                if state.is_chance_node():
-                    outcomes, odds = zip(*state.chance_outcomes(), strict=True)
-                    state.apply_action(rng.choices(outcomes, odds)[0])
-                else:
-                    mover = state.current_player()
-                    state.apply_action((mine if mover == seat else theirs)[mover].step(state))
-            returns = state.returns()
-            margins.append(returns[seat] - (sum(returns) - returns[seat]) / (seats - 1))
-    return float(np.mean(margins)), float(np.std(margins) / np.sqrt(games))

@@ -20,7 +20,7 @@ from foglight.search.sets.search import SetSearch
 from foglight.search.sets.sketches import jaccard, signature
 
 GAME = "rbc"
-DEPTH, POSITIONS = 3, 20  # depth in turns
+DEPTH = 3  # turns
 AFTER, MOST = range(5, 40, 2), 300  # actions before a position, the last one a sense; most worlds per position
 SPEED_UP, SECONDS, MEAN, WORST = 2.87, 600, 100, 300  # the bars: ratio, seconds, and errors in centipawns
 

@@ -74,11 +74,7 @@ class TensorRegrets:
     """A running CFR+ solver of B belief states at once."""
 
     def __init__(
-        self,
-        arrays: Arrays,
-        ranges: Sequence[np.ndarray],
-        device: str = "cpu",
-        dtype: torch.dtype = torch.float64,
+        self, arrays: Arrays, ranges: Sequence[np.ndarray], device: str = "cpu", dtype: torch.dtype = torch.float64
     ) -> None:
         """`ranges`: by seat, float64[root sequences, B]."""
         self.iterations, self.device = 0, torch.device(device)

@@ -23,11 +23,11 @@ from foglight.names import BadInput, unknown
 from foglight.solving.depth_limited.batched import BatchedRegrets, form_arrays
 from foglight.solving.depth_limited.subgame import Subgames
 from foglight.solving.depth_limited.trunk import Trunk
-from foglight.solving.whole.plans import counterfactual_values, realised
+from foglight.solving.whole.plans import counterfactual_values, random_behaviour, realised
 from foglight.solving.whole.regret import Regrets
 from foglight.solving.whole.sequences import Ranges, SequenceForm
-from foglight.values.networks.datasets import Request
-from foglight.values.trunk.generation import generate, random_behaviour
+from foglight.values.networks.datasets import DatasetRequest
+from foglight.values.trunk.generation import generate_dataset
 
 if TYPE_CHECKING:  # needs PyTorch
     from foglight.bench.tensor_cfr import Case
@@ -70,11 +70,11 @@ def has_torch() -> bool:
 
 def data(strategies: int, seed: int) -> list[Row]:
     """The time to make a data set with two processes, with kernels loaded."""
-    request = Request(GOOFSPIEL, TRUNKS[GOOFSPIEL], strategies, seed=seed)
+    request = DatasetRequest(GOOFSPIEL, TRUNKS[GOOFSPIEL], strategies, seed=seed)
     with tempfile.TemporaryDirectory() as folder:
-        generate(Request(GOOFSPIEL, TRUNKS[GOOFSPIEL], 1, seed=seed), Path(folder) / "first")
+        generate_dataset(DatasetRequest(GOOFSPIEL, TRUNKS[GOOFSPIEL], 1, seed=seed), Path(folder) / "first")
         begin = time.perf_counter()
-        points = len(generate(request, Path(folder) / "all", processes=2))
+        points = len(generate_dataset(request, Path(folder) / "all", processes=2))
         seconds = time.perf_counter() - begin
     return [Figure(f"{points:,} points of training data, {GOOFSPIEL}, two processes", seconds, " s", at_most=180)]
 

@@ -20,14 +20,12 @@ The belief in such a game is exact at any size if the game makes the two promise
 `hides_only_cards` and `playable_by_pairs`. Without them it is exact as long as all worlds fit into memory.
 """
 
-from typing import TypeVar
-
 from numpy import int64, uint64
 
 from foglight import bits
 from foglight.bits import get, put
 from foglight.cards.deck import card_text, num_suits, suit_cards, suit_of
-from foglight.compile import implements, jitable, optional
+from foglight.compile import GameClass, implements, jitable, optional
 from foglight.randomness import below
 from foglight.rules import CHANCE, TERMINAL, Game, World, num_players
 
@@ -39,7 +37,6 @@ PHASE, MOVER, LEADER, PLACED = (0, 0, 3), (0, 3, 3), (0, 6, 3), (0, 9, 3)  # in 
 LED_SUIT, BEST_CARD, WINNER, DEALT = (0, 12, 2), (0, 14, 6), (0, 20, 3), (0, 23, 6)  # the trick so far; cards dealt
 TRICKS_PLAYED = (0, 29, 5)
 
-GameClass = TypeVar("GameClass", bound=type)
 _classes: set[type] = set()
 
 
@@ -50,12 +47,6 @@ def pack(game, world):
     for suit in range(num_suits(game)):
         cards |= suit_cards(game, suit)
     return cards
-
-
-@optional
-def face_up(game, world):
-    """The cards that lie face up outside of hands, a set; those on the table are not among them."""
-    return uint64(0)
 
 
 @optional

@@ -38,15 +38,7 @@ from foglight.chess.board import (
     pieces_of,
     squares,
 )
-from foglight.chess.moves import (
-    NUM_MOVES,
-    facing,
-    meaning_seen,
-    move_between,
-    play,
-    random_where,
-    write_where,
-)
+from foglight.chess.moves import NUM_MOVES, facing, meaning_seen, move_between, play, random_where, write_where
 from foglight.compile import jitable
 
 NONE = -1  # no square, no move

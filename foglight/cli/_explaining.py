@@ -51,11 +51,7 @@ def account(agent: Agent, choices: Mapping[int, Sequence[str]]) -> dict[str, Any
     rows: list[dict[str, Any]] = []
     for place, action in enumerate(why.actions):
         value = why.values[place]
-        row = {
-            "action": choices[action][0],
-            "value": None if math.isnan(value) else value,
-            "visits": why.visits[place],
-        }
+        row = {"action": choices[action][0], "value": None if math.isnan(value) else value, "visits": why.visits[place]}
         rows.append(row if odds is None else {**row, "odds": odds[place]})
     rows.sort(key=lambda row: (row["action"] != choices[why.action][0], row["value"] is None, -(row["value"] or 0.0)))
     facts = {

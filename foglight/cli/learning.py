@@ -107,12 +107,12 @@ def train_trunk(
     _check(0, base=base, width=width, processes=processes, seed=seed)
     if not 0.0 <= sparse <= 1.0:
         raise BadInput(f"sparse must be from 0 to 1, not {sparse}")
-    from foglight.values.networks.datasets import Request
-    from foglight.values.networks.training import Settings
+    from foglight.values.networks.datasets import DatasetRequest
+    from foglight.values.networks.training import TrainingSettings
     from foglight.values.trunk.training import train_trunk as train_network
 
-    request = Request(name, depth, strategies, iterations, seed, recall, sparse)
-    settings = Settings(kind, seed, base=base or None, width=width or None, mass=mass)
+    request = DatasetRequest(name, depth, strategies, iterations, seed, recall, sparse)
+    settings = TrainingSettings(kind, seed, base=base or None, width=width or None, mass=mass)
     folder = folder or _folder("train-trunk", name)
     facts: dict[str, Any] = {}
     with _resumable(folder), bar("shards") as progress:

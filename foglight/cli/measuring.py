@@ -94,10 +94,7 @@ def beliefs(
 
 
 @bench.command("solve")
-def bench_solve(
-    seconds: Seconds = 0.5,
-    json_: Json = False,
-) -> None:
+def bench_solve(seconds: Seconds = 0.5, json_: Json = False) -> None:
     """Measure the speed of solvers beside OpenSpiel's C++ and LiteEFG, and the memory per node."""
     from foglight.bench import solve as bench_solving
 
@@ -105,10 +102,7 @@ def bench_solve(
 
 
 @bench.command("search")
-def bench_search(
-    seconds: Seconds = 0.5,
-    json_: Json = False,
-) -> None:
+def bench_search(seconds: Seconds = 0.5, json_: Json = False) -> None:
     """Measure the speed of IS-MCTS beside OpenSpiel's C++, and of EPIMC beside bare playouts."""
     from foglight.bench import search as bench_searching
 

@@ -76,8 +76,7 @@ Moves = Annotated[list[str] | None, typer.Argument(help="All moves so far, outco
 FromStore = Annotated[Path | None, typer.Option(help="Take the moves from a game in this store.")]
 Number = Annotated[int, typer.Option(help="Number of the game in the store, counted from 0.")]
 After = Annotated[
-    int | None,
-    typer.Option(help="Actions of the stored game to play, outcomes of chance included; by default all."),
+    int | None, typer.Option(help="Actions of the stored game to play, outcomes of chance included; by default all.")
 ]
 
 

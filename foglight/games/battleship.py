@@ -18,7 +18,7 @@ from numpy import int64, uint64
 
 from foglight import bits, text
 from foglight.bits import get, put
-from foglight.compile import implements, jitable
+from foglight.compile import constants, implements, jitable
 from foglight.names import BadInput, Between, OneOf
 from foglight.randomness import below
 from foglight.rules import PUBLIC, TERMINAL, World, game
@@ -38,6 +38,10 @@ _LEFT_OF = np.array(
 
 
 @game
+@constants(
+    num_players=2,
+    title="hidden ships on up to 8x8 cells; shots answer water, hit or sunk",
+)
 class Battleship(NamedTuple):
     width: Annotated[int, Between(1, 8)] = 3
     height: Annotated[int, Between(1, 8)] = 3
@@ -56,11 +60,6 @@ def check(game):
         raise BadInput(f"battleship: {game.shots} shots on {game.width * game.height} cells need repeats=allowed")
     if not _room(game, uint64(0), 0):
         raise BadInput(f"battleship: the ships do not all fit on {game.width}x{game.height}; make the board larger")
-
-
-@implements(Battleship)
-def num_players(game):
-    return 2
 
 
 @implements(Battleship)
@@ -255,11 +254,6 @@ def returns(game, world, out):
     difference = _losses(game, world, 1) - _losses(game, world, 0)
     out[0] = float(difference)
     out[1] = -float(difference)
-
-
-@implements(Battleship)
-def title(game):
-    return "hidden ships on up to 8x8 cells; shots answer water, hit or sunk"
 
 
 @implements(Battleship)

@@ -20,7 +20,7 @@ from foglight.cards import codes, showing, tricks
 from foglight.cards.codes import seen
 from foglight.cards.deck import block, card_names, cards_text
 from foglight.cards.tricks import PHASE, PLAY, taken
-from foglight.compile import implements
+from foglight.compile import constants, implements
 from foglight.names import Between
 from foglight.randomness import fold
 from foglight.rules import Game, World, game
@@ -31,34 +31,20 @@ _OWN = 9
 
 
 @game
+@constants(
+    num_players=2,
+    num_words=_OWN + 1,
+    num_actions=_CARDS,
+    max_legal=_IN_PLAY,
+    num_suits=_SUITS,
+    suit_letters="cdhs",
+    hides_only_cards=True,
+    playable_by_pairs=True,
+    title="two seats, eight tricks, six of 22 cards hidden",
+)
 @tricks.trick_taking
 class CardGame(NamedTuple):
     pack: Annotated[int, "which 22 cards are in play", Between(0, 999999)] = 0
-
-
-@implements(CardGame)
-def num_players(game):
-    return 2
-
-
-@implements(CardGame)
-def num_words(game):
-    return _OWN + 1
-
-
-@implements(CardGame)
-def num_actions(game):
-    return _CARDS
-
-
-@implements(CardGame)
-def max_legal(game):
-    return _IN_PLAY
-
-
-@implements(CardGame)
-def num_suits(game):
-    return _SUITS
 
 
 @implements(CardGame)
@@ -69,11 +55,6 @@ def suit_of(game, card):
 @implements(CardGame)
 def suit_cards(game, suit):
     return block(_RANKS, suit)
-
-
-@implements(CardGame)
-def suit_letters(game):
-    return "cdhs"
 
 
 @implements(CardGame)
@@ -88,16 +69,6 @@ def begin(game, world):
         out = bits.nth(world[_OWN], int64(uint64(fold(game.pack, size)) % uint64(size)))
         world[_OWN] ^= bits.bit(out)
     tricks.start_deal(world, world[_OWN])
-
-
-@implements(CardGame)
-def hides_only_cards(game):
-    return True
-
-
-@implements(CardGame)
-def playable_by_pairs(game):
-    return True
 
 
 @implements(CardGame)
@@ -128,11 +99,6 @@ def returns(game, world, out):
 
 
 # For people -----------------------------------------------------------------------------------------------------
-
-
-@implements(CardGame)
-def title(game):
-    return "two seats, eight tricks, six of 22 cards hidden"
 
 
 @implements(CardGame)

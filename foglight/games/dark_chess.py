@@ -46,7 +46,7 @@ from foglight.chess.board import (
     pieces_of,
 )
 from foglight.chess.repetition import HISTORY_WORDS, remember
-from foglight.compile import compiled_twin, implements, jitable, kernel
+from foglight.compile import compiled_twin, constants, implements, jitable, kernel
 from foglight.names import Between, OneOf
 from foglight.randomness import fold
 from foglight.rules import PUBLIC, TERMINAL, game
@@ -80,24 +80,19 @@ _MOST_MOVES = np.array([_most_moves(size) if size in _FEN else 0 for size in ran
 
 
 @game
+@constants(
+    num_players=2,
+    num_actions=moves.NUM_MOVES,
+    title="chess; you see only where your pieces can go, and whoever takes the king wins",
+)
 class DarkChess(NamedTuple):
     size: Annotated[int, "rows and columns", Between(4, 8)] = 8
     repetition: Annotated[int, "a position that occurs for the third time", OneOf("draw", "ignore")] = _DRAW
 
 
 @implements(DarkChess)
-def num_players(game):
-    return 2
-
-
-@implements(DarkChess)
 def num_words(game):
     return WORDS + HISTORY_WORDS if game.repetition == _DRAW else WORDS
-
-
-@implements(DarkChess)
-def num_actions(game):
-    return moves.NUM_MOVES
 
 
 @implements(DarkChess)
@@ -219,11 +214,6 @@ def _compiled_sight(size, world, seat):
 
 
 # For people -----------------------------------------------------------------------------------------------------
-
-
-@implements(DarkChess)
-def title(game):
-    return "chess; you see only where your pieces can go, and whoever takes the king wins"
 
 
 @implements(DarkChess)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy import int64, uint64
 
 from foglight import bits, text
-from foglight.compile import implements, jitable
+from foglight.compile import constants, implements, jitable
 from foglight.names import Between
 from foglight.randomness import below
 from foglight.rules import TERMINAL, game
@@ -29,6 +29,11 @@ _LEFT = np.array([sum(1 << i for i in range(0, 64, cols)) if cols else 0 for col
 
 
 @game
+@constants(
+    num_players=2,
+    num_words=5,
+    title="Hex on up to 8x8 cells; you see your own stones and those you ran into",
+)
 class DarkHex(NamedTuple):
     rows: Annotated[int, Between(1, _MOST)] = 4
     cols: Annotated[int, Between(1, _MOST)] = 4
@@ -37,16 +42,6 @@ class DarkHex(NamedTuple):
 @jitable
 def _mover(world):
     return int64(world[_TURN] & uint64(1))
-
-
-@implements(DarkHex)
-def num_players(game):
-    return 2
-
-
-@implements(DarkHex)
-def num_words(game):
-    return 5
 
 
 @implements(DarkHex)
@@ -131,11 +126,6 @@ def returns(game, world, out):
     winner = int64(world[_TURN] >> uint64(1)) - 1
     out[winner] = 1.0
     out[1 - winner] = -1.0
-
-
-@implements(DarkHex)
-def title(game):
-    return "Hex on up to 8x8 cells; you see your own stones and those you ran into"
 
 
 @implements(DarkHex)

@@ -17,7 +17,7 @@ from numpy import uint64
 
 from foglight import bits
 from foglight.bits import get, put
-from foglight.compile import implements, jitable
+from foglight.compile import constants, implements, jitable
 from foglight.names import Between, OneOf
 from foglight.randomness import below
 from foglight.rules import CHANCE, PUBLIC, TERMINAL, World, game
@@ -33,20 +33,15 @@ _TIE = 3  # results of a round: 1 + the seat that takes the prize, or a tie
 
 
 @game
+@constants(
+    num_players=2,
+    num_words=2,
+    title="bid cards for prizes, 2 to 15 of them; bids stay hidden",
+)
 class Goofspiel(NamedTuple):
     cards: Annotated[int, Between(2, _MOST)] = 13
     order: Annotated[int, "of prizes", OneOf("descending", "ascending", "random")] = DESCENDING
     information: Annotated[int, "perfect: bids are shown after each round", OneOf("imperfect", "perfect")] = IMPERFECT
-
-
-@implements(Goofspiel)
-def num_players(game):
-    return 2
-
-
-@implements(Goofspiel)
-def num_words(game):
-    return 2
 
 
 @implements(Goofspiel)
@@ -202,11 +197,6 @@ def private_features(game, world, seat, out):
         out[card] = hand >> card & 1
         out[game.cards + card] = seat == 0 and get(world, _BID) == card + 1
     return 2 * game.cards
-
-
-@implements(Goofspiel)
-def title(game):
-    return "bid cards for prizes, 2 to 15 of them; bids stay hidden"
 
 
 @implements(Goofspiel)

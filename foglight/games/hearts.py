@@ -26,7 +26,7 @@ from foglight.cards import codes, showing, tricks
 from foglight.cards.codes import seen
 from foglight.cards.deck import card_names, card_text, cards_text, stripe
 from foglight.cards.tricks import DEAL, MOVER, OVER, PASS, PHASE, PLAY, SETUP, enter, hand, played, set_hand
-from foglight.compile import implements, jitable
+from foglight.compile import constants, implements, jitable
 from foglight.names import OneOf
 from foglight.rules import NOTHING, PUBLIC, Game, World, game
 
@@ -44,29 +44,20 @@ YES, NO = 0, 1
 
 
 @game
+@constants(
+    num_players=_SEATS,
+    num_words=_OWN + 1 + _SEATS,
+    num_actions=_CARDS,
+    num_suits=_SUITS,
+    suit_letters="cdhs",
+    hides_only_cards=True,
+    playable_by_pairs=True,
+    opening_card=_TWO_OF_CLUBS,
+    title="avoid hearts and the queen of spades, or take them all; four seats, passing",
+)
 @tricks.trick_taking
 class Hearts(NamedTuple):
     passing: Annotated[int, "whether chance draws a direction in which cards are passed", OneOf("yes", "no")] = YES
-
-
-@implements(Hearts)
-def num_players(game):
-    return _SEATS
-
-
-@implements(Hearts)
-def num_words(game):
-    return _OWN + 1 + _SEATS
-
-
-@implements(Hearts)
-def num_actions(game):
-    return _CARDS
-
-
-@implements(Hearts)
-def num_suits(game):
-    return _SUITS
 
 
 @implements(Hearts)
@@ -77,11 +68,6 @@ def suit_of(game, card):
 @implements(Hearts)
 def suit_cards(game, suit):
     return stripe(_SUITS, _RANKS, suit)
-
-
-@implements(Hearts)
-def suit_letters(game):
-    return "cdhs"
 
 
 @jitable
@@ -131,21 +117,6 @@ def playable(game, world):
     elif leads and get(world, _BROKEN) == 0:
         wanted = ~_HEARTS
     return cards & wanted if cards & wanted != uint64(0) else cards
-
-
-@implements(Hearts)
-def hides_only_cards(game):
-    return True
-
-
-@implements(Hearts)
-def playable_by_pairs(game):
-    return True
-
-
-@implements(Hearts)
-def opening_card(game):
-    return _TWO_OF_CLUBS
 
 
 @implements(Hearts)
@@ -275,11 +246,6 @@ def returns(game, world, out):
 
 
 # For people -----------------------------------------------------------------------------------------------------
-
-
-@implements(Hearts)
-def title(game):
-    return "avoid hearts and the queen of spades, or take them all; four seats, passing"
 
 
 @implements(Hearts)

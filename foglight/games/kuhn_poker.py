@@ -9,7 +9,7 @@ observe each seat its own card when it is dealt; everybody every action
 from typing import NamedTuple
 
 from foglight.bits import get, put
-from foglight.compile import implements, jitable
+from foglight.compile import constants, implements, jitable
 from foglight.rules import CHANCE, NOTHING, TERMINAL, World, game
 from foglight.text import does
 
@@ -21,23 +21,14 @@ _NAMES = ("jack", "queen", "king")
 
 
 @game
+@constants(
+    num_players=2,
+    num_words=1,
+    num_actions=3,
+    title="the smallest poker: three cards, one bet",
+)
 class KuhnPoker(NamedTuple):
     pass
-
-
-@implements(KuhnPoker)
-def num_players(game):
-    return 2
-
-
-@implements(KuhnPoker)
-def num_words(game):
-    return 1
-
-
-@implements(KuhnPoker)
-def num_actions(game):
-    return 3
 
 
 @jitable
@@ -121,11 +112,6 @@ def private_features(game, world, seat, out):
     for card in range(3):
         out[card] = get(world, _CARDS[seat]) == 1 + card
     return 3
-
-
-@implements(KuhnPoker)
-def title(game):
-    return "the smallest poker: three cards, one bet"
 
 
 @implements(KuhnPoker)

@@ -16,7 +16,7 @@ from numpy import uint64
 
 from foglight import bits
 from foglight.bits import get, put
-from foglight.compile import implements, jitable
+from foglight.compile import constants, implements, jitable
 from foglight.randomness import below
 from foglight.rules import CHANCE, NOTHING, TERMINAL, World, game
 from foglight.text import does
@@ -33,23 +33,14 @@ _NAMES = ("Js", "Jh", "Qs", "Qh", "Ks", "Kh")
 
 
 @game
+@constants(
+    num_players=2,
+    num_words=1,
+    num_actions=6,
+    title="six cards, two betting rounds, one public card",
+)
 class LeducPoker(NamedTuple):
     pass
-
-
-@implements(LeducPoker)
-def num_players(game):
-    return 2
-
-
-@implements(LeducPoker)
-def num_words(game):
-    return 1
-
-
-@implements(LeducPoker)
-def num_actions(game):
-    return 6
 
 
 @implements(LeducPoker)
@@ -213,11 +204,6 @@ def private_features(game, world, seat, out):
     for card in range(6):
         out[card] = get(world, _CARDS[seat]) == 1 + card
     return 6
-
-
-@implements(LeducPoker)
-def title(game):
-    return "six cards, two betting rounds, one public card"
 
 
 @implements(LeducPoker)

@@ -16,7 +16,7 @@ from typing import Annotated, NamedTuple
 from numpy import uint64
 
 from foglight.bits import get, put
-from foglight.compile import implements, jitable
+from foglight.compile import constants, implements, jitable
 from foglight.names import Between
 from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL, World, game
 
@@ -25,19 +25,14 @@ _FIRST_BID = 1 << 32  # observation codes: smaller ones are dice
 
 
 @game
+@constants(
+    num_players=2,
+    num_words=2,
+    title="bid on all dice, see only your own",
+)
 class LiarsDice(NamedTuple):
     dice: Annotated[int, "per seat", Between(1, 5)] = 1
     sides: Annotated[int, Between(2, 6)] = 6
-
-
-@implements(LiarsDice)
-def num_players(game):
-    return 2
-
-
-@implements(LiarsDice)
-def num_words(game):
-    return 2
 
 
 @implements(LiarsDice)
@@ -159,11 +154,6 @@ def private_features(game, world, seat, out):
         if face > 0:
             out[face - 1] += 1.0 / game.dice
     return game.sides
-
-
-@implements(LiarsDice)
-def title(game):
-    return "bid on all dice, see only your own"
 
 
 def _bid_text(game: LiarsDice, action: int) -> str:

@@ -24,7 +24,7 @@ from foglight.cards import codes, showing, tricks
 from foglight.cards.codes import seen
 from foglight.cards.deck import card_names, card_text, stripe
 from foglight.cards.tricks import BID, DEAL, MOVER, PHASE, PLAY, SETUP, enter, first_own_word, taken
-from foglight.compile import implements, jitable
+from foglight.compile import constants, implements, jitable
 from foglight.names import BadInput, Between, OneOf
 from foglight.rules import World, game
 from foglight.text import who
@@ -34,6 +34,11 @@ _TRICKS_DRAWN, _DEALER_DRAWN = codes.FIRST_OWN_KIND, codes.FIRST_OWN_KIND + 1
 
 
 @game
+@constants(
+    hides_only_cards=True,
+    playable_by_pairs=True,
+    title="bid the tricks you will take, then take exactly that many; 3 to 7 seats",
+)
 @tricks.trick_taking
 class OhHell(NamedTuple):
     players: Annotated[int, Between(3, 7)] = 3
@@ -111,11 +116,6 @@ def trumps(game, world):
     return world[first_own_word(game) + 1]
 
 
-@implements(OhHell)
-def face_up(game, world):
-    return bits.bit(get(world, _turned(game))) if get(world, PHASE) > DEAL else uint64(0)
-
-
 # Fields of the own word 0 ---------------------------------------------------------------------------------------
 
 
@@ -149,16 +149,6 @@ def begin(game, world):
         tricks.offer(world, bits.bit(game.tricks))
     else:
         tricks.offer(world, bits.first_bits(_most_tricks(game) + 1) ^ bits.bit(0))
-
-
-@implements(OhHell)
-def hides_only_cards(game):
-    return True
-
-
-@implements(OhHell)
-def playable_by_pairs(game):
-    return True
 
 
 @implements(OhHell)
@@ -246,11 +236,6 @@ def score(game, bid, won):
 
 
 # For people -----------------------------------------------------------------------------------------------------
-
-
-@implements(OhHell)
-def title(game):
-    return "bid the tricks you will take, then take exactly that many; 3 to 7 seats"
 
 
 @implements(OhHell)

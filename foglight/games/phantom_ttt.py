@@ -15,7 +15,7 @@ import numpy as np
 from numpy import int64, uint64
 
 from foglight import bits, text
-from foglight.compile import implements, jitable
+from foglight.compile import constants, implements, jitable
 from foglight.randomness import below
 from foglight.rules import NOTHING, TERMINAL, game
 
@@ -28,6 +28,12 @@ _WON = np.array([any(cells & line == line for line in _LINES) for cells in range
 
 
 @game
+@constants(
+    num_players=2,
+    num_words=1,
+    num_actions=9,
+    title="Tic-Tac-Toe; you see your own marks and those you ran into",
+)
 class PhantomTtt(NamedTuple):
     pass
 
@@ -40,21 +46,6 @@ def _cells(world, first_bit, seat):
 @jitable
 def _mover(world):
     return int64(world[0] >> uint64(_MOVER)) & 1
-
-
-@implements(PhantomTtt)
-def num_players(game):
-    return 2
-
-
-@implements(PhantomTtt)
-def num_words(game):
-    return 1
-
-
-@implements(PhantomTtt)
-def num_actions(game):
-    return 9
 
 
 @implements(PhantomTtt)
@@ -116,11 +107,6 @@ def returns(game, world, out):
     result = int64(world[0] >> uint64(_RESULT))
     for seat in range(2):
         out[seat] = 0.0 if result == _DRAW else (1.0 if result == 1 + seat else -1.0)
-
-
-@implements(PhantomTtt)
-def title(game):
-    return "Tic-Tac-Toe; you see your own marks and those you ran into"
 
 
 @implements(PhantomTtt)

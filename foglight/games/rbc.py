@@ -39,7 +39,7 @@ from foglight.chess.board import (
     pieces_of,
 )
 from foglight.chess.moves import CASTLE_LEFT, CASTLE_RIGHT, meaning_seen
-from foglight.compile import implements, jitable
+from foglight.compile import constants, implements, jitable
 from foglight.names import Between, Word
 from foglight.randomness import below
 from foglight.rules import TERMINAL, game
@@ -56,6 +56,13 @@ _ENDS = ("", "black takes the king", "white takes the king", "turn limit", "too 
 
 
 @game
+@constants(
+    num_players=2,
+    num_words=WORDS,
+    num_actions=blind.NUM_ACTIONS,
+    max_legal=_MOST_ACTIONS,
+    title="Reconnaissance Blind Chess: sense nine squares, then move; whoever takes the king wins",
+)
 class Rbc(NamedTuple):
     turns: Annotated[
         int, "turns of both sides after which the game is drawn", Word("none", _UNLIMITED), Between(1, _UNLIMITED)
@@ -63,26 +70,6 @@ class Rbc(NamedTuple):
     reversible: Annotated[
         int, "plies without capture or pawn move after which the game is drawn", Between(1, CLOCK_LIMIT)
     ] = CLOCK_LIMIT
-
-
-@implements(Rbc)
-def num_players(game):
-    return 2
-
-
-@implements(Rbc)
-def num_words(game):
-    return WORDS
-
-
-@implements(Rbc)
-def num_actions(game):
-    return blind.NUM_ACTIONS
-
-
-@implements(Rbc)
-def max_legal(game):
-    return _MOST_ACTIONS
 
 
 @implements(Rbc)
@@ -159,11 +146,6 @@ def observe(game, before, action, after, viewer):
 
 
 # For people -----------------------------------------------------------------------------------------------------
-
-
-@implements(Rbc)
-def title(game):
-    return "Reconnaissance Blind Chess: sense nine squares, then move; whoever takes the king wins"
 
 
 @implements(Rbc)

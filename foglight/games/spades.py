@@ -25,7 +25,7 @@ from foglight.cards import codes, showing, tricks
 from foglight.cards.codes import seen
 from foglight.cards.deck import block, card_names
 from foglight.cards.tricks import BID, DEAL, MOVER, PHASE, PLAY, enter, taken
-from foglight.compile import implements, jitable
+from foglight.compile import constants, implements, jitable
 from foglight.names import OneOf
 from foglight.rules import World, game
 
@@ -38,39 +38,21 @@ NO, YES = 0, 1
 
 
 @game
+@constants(
+    num_players=_SEATS,
+    num_words=_OWN + 1,
+    num_actions=_CARDS + _RANKS + 1,
+    max_legal=_CARDS,
+    first_bid=_CARDS,
+    num_suits=_SUITS,
+    suit_letters="cdhs",
+    hides_only_cards=True,
+    playable_by_pairs=True,
+    title="two sides bid how many tricks they will take; spades are trumps",
+)
 @tricks.trick_taking
 class Spades(NamedTuple):
     breaking: Annotated[int, "whether any seat may lead spades once one has been played", OneOf("no", "yes")] = NO
-
-
-@implements(Spades)
-def num_players(game):
-    return _SEATS
-
-
-@implements(Spades)
-def num_words(game):
-    return _OWN + 1
-
-
-@implements(Spades)
-def num_actions(game):
-    return _CARDS + _RANKS + 1
-
-
-@implements(Spades)
-def max_legal(game):
-    return _CARDS
-
-
-@implements(Spades)
-def first_bid(game):
-    return _CARDS
-
-
-@implements(Spades)
-def num_suits(game):
-    return _SUITS
 
 
 @implements(Spades)
@@ -81,11 +63,6 @@ def suit_of(game, card):
 @implements(Spades)
 def suit_cards(game, suit):
     return block(_RANKS, suit)
-
-
-@implements(Spades)
-def suit_letters(game):
-    return "cdhs"
 
 
 @implements(Spades)
@@ -110,16 +87,6 @@ def playable(game, world):
     if get(world, tricks.PLACED) == 0 and get(world, _BROKEN) == 0 and cards & ~_SPADES != uint64(0):
         return cards & ~_SPADES
     return cards
-
-
-@implements(Spades)
-def hides_only_cards(game):
-    return True
-
-
-@implements(Spades)
-def playable_by_pairs(game):
-    return True
 
 
 @implements(Spades)
@@ -193,11 +160,6 @@ def score(first_bid, second_bid, first_won, second_won):
 
 
 # For people -----------------------------------------------------------------------------------------------------
-
-
-@implements(Spades)
-def title(game):
-    return "two sides bid how many tricks they will take; spades are trumps"
 
 
 @implements(Spades)

@@ -19,7 +19,7 @@ from typing import Annotated, NamedTuple
 from numpy import int64, uint64
 
 from foglight.bits import get, has, put
-from foglight.compile import implements, jitable
+from foglight.compile import constants, implements, jitable
 from foglight.names import Between
 from foglight.rules import CHANCE, TERMINAL, World, game
 
@@ -29,19 +29,14 @@ _CHOSEN, _FALSE, _DRAWN, _FIRST_CLAUSE = 1, 2, 4, 5  # observation codes; _FALSE
 
 
 @game
+@constants(
+    num_players=2,
+    num_words=2,
+    title="a hidden truth assignment, shown clause by clause: filtering it is 3-SAT",
+)
 class ThreeSat(NamedTuple):
     variables: Annotated[int, Between(3, 60)] = 5
     clauses: Annotated[int, Between(1, 300)] = 10
-
-
-@implements(ThreeSat)
-def num_players(game):
-    return 2
-
-
-@implements(ThreeSat)
-def num_words(game):
-    return 2
 
 
 @implements(ThreeSat)
@@ -153,11 +148,6 @@ def formula(game, observations, viewer):
     if viewer == 0:
         clauses += [[-i if code == _FALSE else i] for i, code in enumerate(choices, start=1)]
     return game.variables, clauses, lambda values: [*map(int, values), *draws]
-
-
-@implements(ThreeSat)
-def title(game):
-    return "a hidden truth assignment, shown clause by clause: filtering it is 3-SAT"
 
 
 @implements(ThreeSat)

@@ -11,7 +11,7 @@ observe each seat its own action; everybody else whether the game goes on or is 
 from typing import Annotated, NamedTuple
 
 from foglight.bits import get, put
-from foglight.compile import implements
+from foglight.compile import constants, implements
 from foglight.names import Between
 from foglight.rules import PUBLIC, TERMINAL, game
 
@@ -22,23 +22,14 @@ _NAMES = ("leave", "rock", "paper", "scissors")
 
 
 @game
+@constants(
+    num_players=2,
+    num_words=1,
+    num_actions=4,
+    title="rock-paper-scissors with a way out: the smallest case of strategy fusion",
+)
 class UnseenRps(NamedTuple):
     leave_value: Annotated[float, "payoff to seat 0 for leaving", Between(-100, 100)] = -0.6
-
-
-@implements(UnseenRps)
-def num_players(game):
-    return 2
-
-
-@implements(UnseenRps)
-def num_words(game):
-    return 1
-
-
-@implements(UnseenRps)
-def num_actions(game):
-    return 4
 
 
 @implements(UnseenRps)
@@ -84,11 +75,6 @@ def returns(game, world, out):
         ahead = (get(world, _FIRST) - get(world, _SECOND)) % 3
         out[0] = 0.0 if ahead == 0 else (1.0 if ahead == 1 else -1.0)
     out[1] = -out[0]
-
-
-@implements(UnseenRps)
-def title(game):
-    return "rock-paper-scissors with a way out: the smallest case of strategy fusion"
 
 
 @implements(UnseenRps)

@@ -91,7 +91,7 @@ class Belief:
         if self.policy is None:
             rows = filter_.sample_worlds(n, seed)
             return Worlds(rows, np.full(len(rows), 1.0 / len(rows)), False)
-        rows, weights = filter_.weighted_worlds(n, seed)
+        _, weights, rows = filter_.weighted(n, seed)
         if not weights.any():
             raise BadInput(f"random play never leads to the observations of seat {self.seat}")
         return Worlds(rows, weights / weights.sum(), False)

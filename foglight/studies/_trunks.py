@@ -30,10 +30,10 @@ def cells_of(exact: str, kinds: Sequence[str], quick: bool, seed: int, **argumen
 def training_of(game: str, kind: str, strategies: int, seed: int, mass: bool = True) -> tuple[Any, str]:
     """An untrained network with its data set, and the device that it will be trained on."""
     torch = limited_torch()
-    from foglight.values.networks.training import Settings, Training
+    from foglight.values.networks.training import Training, TrainingSettings
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    return Training(_data(game, strategies, seed), Settings(kind, seed=seed, mass=mass), device), device
+    return Training(_data(game, strategies, seed), TrainingSettings(kind, seed=seed, mass=mass), device), device
 
 
 def limited_torch() -> Any:
@@ -49,8 +49,8 @@ def limited_torch() -> Any:
 @functools.lru_cache(maxsize=1)
 def _data(game: str, strategies: int, seed: int) -> Any:
     """The data set of a game's trunk."""
-    from foglight.values.networks.datasets import Request
-    from foglight.values.trunk.generation import generate
+    from foglight.values.networks.datasets import DatasetRequest
+    from foglight.values.trunk.generation import generate_dataset
 
     with tempfile.TemporaryDirectory() as folder:
-        return generate(Request(game, TRUNKS[game], strategies, seed=seed), folder, processes=2)
+        return generate_dataset(DatasetRequest(game, TRUNKS[game], strategies, seed=seed), folder, processes=2)

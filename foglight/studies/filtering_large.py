@@ -41,7 +41,7 @@ from foglight.rules import (
 )
 from foglight.state import State
 from foglight.studies._tables import Results, markdown, mean_and_error, named, plus_minus
-from foglight.worlds.deals.diagnostics import of_weights
+from foglight.worlds.deals.chains import effective_size
 from foglight.worlds.deals.filter import DealFilter
 
 GAME, BIAS = "oh_hell(players=4,tricks=12)", 0.3
@@ -80,15 +80,15 @@ def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
 def work(tricks: int, size: int, seed: int) -> dict[str, Any]:
     state, most, rng = position(tricks, seed), max(SAMPLES), np.random.default_rng(seed)
     deals = DealFilter(state.game, state.observations(-1), -1, Biased(BIAS, seed))
-    _, odds, worlds = deals._uniform(size, seed)
+    _, odds, worlds = deals.weighted(size, seed)
     values = _values(deals, worlds, 1, seed)
     truth = float(np.average(values, weights=odds))
     error = float(np.sqrt((odds**2) @ (values - truth) ** 2) / odds.sum())
-    result: dict[str, Any] = {"value": truth, "error": error, "effective": of_weights(odds)}
+    result: dict[str, Any] = {"value": truth, "error": error, "effective": effective_size(odds)}
     chosen = worlds[rng.choice(size, most, p=odds / odds.sum())]
     result["independent"] = _errors(_values(deals, chosen, PLAYOUTS, seed), np.ones(most), truth)
     begin = time.perf_counter()
-    _, odds, worlds = deals._uniform(most, seed + 1)
+    _, odds, worlds = deals.weighted(most, seed + 1)
     result["importance seconds"] = time.perf_counter() - begin
     result["importance"] = _errors(_values(deals, worlds, PLAYOUTS, seed), odds, truth)
     for swaps, name, burn_ins in ((False, "RingSwap", RING_SWAP), (True, "drawn rings", DRAWN_RINGS)):

@@ -48,12 +48,7 @@ def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
 
 
 def work(
-    game: str,
-    kind: str,
-    seed: int = 0,
-    strategies: int = 0,
-    steps: int = 0,
-    fractions: tuple[float, ...] = FRACTIONS,
+    game: str, kind: str, seed: int = 0, strategies: int = 0, steps: int = 0, fractions: tuple[float, ...] = FRACTIONS
 ) -> dict[str, Any]:
     if kind == ORACLE:
         uniform = judge(game).exploitability({}, JUDGING)

@@ -36,12 +36,7 @@ def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
 
 
 def work(
-    game: str,
-    kind: str,
-    seed: int = 0,
-    strategies: int = 0,
-    marks: tuple[int, ...] = (),
-    mass: bool = True,
+    game: str, kind: str, seed: int = 0, strategies: int = 0, marks: tuple[int, ...] = (), mass: bool = True
 ) -> dict[str, Any]:
     trunk, judge = _judged(game)
     if kind == BOUNDS:

@@ -12,7 +12,6 @@ probability, chance included.
 
 import importlib.util
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from foglight.games import load_game
 from foglight.names import BadInput, unknown
 from foglight.policies import weigh
 from foglight.rules import CHANCE, PUBLIC, Game, formula, num_players
-from foglight.state import State, replay
+from foglight.state import State
 from foglight.worlds.deals.cards import (
     card_marginals,
     distinct_deals,
@@ -33,6 +32,7 @@ from foglight.worlds.deals.filter import DealFilter
 from foglight.worlds.deals.story import Unfit
 from foglight.worlds.layers import Layers
 from foglight.worlds.marginals import Marginals, marginals
+from foglight.worlds.ranges import DealRangeFilter, RangeFilter
 from foglight.worlds.sat import Sat
 
 METHODS = ("auto", "layers", "deals", "sat")
@@ -100,7 +100,7 @@ class HistoryFilter:
         `Unfit` error.
         """
         deals = self._made("deals")
-        if deals.complete:
+        if deals.histories.complete:
             try:
                 deals.exists()
                 return deals
@@ -218,71 +218,6 @@ class HistoryFilter:
         if not isinstance(self._worker, Layers):
             raise BadInput(f"ranges need method='layers', not {self.method!r}")
         return RangeFilter(self._worker, seat)
-
-
-class RangeFilter:
-    """The information states of one seat that agree with a viewer's observations, each as a list of observations."""
-
-    def __init__(self, layers: Layers, seat: int) -> None:
-        self._layers, self.seat = layers, seat
-        self._states = layers.ranges(seat)
-
-    def exists(self) -> bool:
-        return bool(self._states)
-
-    def count(self) -> int:
-        return len(self._states)
-
-    def construct(self, seed: int = 0) -> list[int]:
-        return self.sample(1, seed)[0]
-
-    def enumerate(self) -> Iterator[tuple[list[int], float]]:
-        """Each information state with its share of the total weight."""
-        self._layers._require()
-        total = sum(weight for weight, _, _ in self._states.values())
-        for weight, layer, world in self._states.values():
-            yield self._observed(layer, world), weight / total
-
-    def sample(self, n: int, seed: int = 0) -> list[list[int]]:
-        self._layers._require()
-        states = list(self._states.values())
-        weights = np.array([weight for weight, _, _ in states])
-        chosen = np.random.default_rng(seed).choice(len(states), size=n, p=weights / weights.sum())
-        return [self._observed(*states[c][1:]) for c in chosen]
-
-    def _observed(self, layer: int, world: int) -> list[int]:
-        return self._layers.one_history(layer, world).observations(self.seat)
-
-
-class DealRangeFilter:
-    """A `RangeFilter` for trick-taking games.
-
-    Sampling lists no histories; counting and enumerating go through all of them.
-    """
-
-    def __init__(self, deals: DealFilter, seat: int, limit: int) -> None:
-        self._deals, self.seat, self._limit = deals, seat, limit
-
-    def exists(self) -> bool:
-        return self._deals.exists()
-
-    def count(self) -> int:
-        return len(self._states[1]) if self.exists() else 0
-
-    def construct(self, seed: int = 0) -> list[int]:
-        return self._deals.construct(seed).observations(self.seat)
-
-    def enumerate(self) -> Iterator[tuple[list[int], float]]:
-        weights, histories = self._states
-        for history, share in zip(histories, (weights / weights.sum()).tolist(), strict=True):
-            yield replay(self._deals.game, history.tolist()).observations(self.seat), share
-
-    def sample(self, n: int, seed: int = 0) -> list[list[int]]:
-        return [state.observations(self.seat) for state in self._deals.sample(n, seed)]
-
-    @cached_property
-    def _states(self) -> tuple[np.ndarray, list[np.ndarray]]:
-        return self._deals.ranges(self.seat, self._limit)
 
 
 def history_filter(

@@ -30,11 +30,7 @@ class Marginals:
         draw_places(self.places, self.columns, self.odds, Path(path), title)
 
     def summary(self) -> dict[str, Any]:
-        return {
-            "worlds": self.worlds,
-            "exact": self.exact,
-            "places": dict(zip(self.places, self.odds, strict=True)),
-        }
+        return {"worlds": self.worlds, "exact": self.exact, "places": dict(zip(self.places, self.odds, strict=True))}
 
 
 def marginals(game: Game, worlds: Sequence[Any], weights: Sequence[float], exact: bool) -> Marginals:

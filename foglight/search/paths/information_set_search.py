@@ -76,16 +76,10 @@ def _settle(paths, seat, least, root_sums, root_weights, visits, states, settled
     for i in range(n):
         for s in range(seats):
             values[i, s] = paths.values[i, s]
-    states_of, codes = (
-        np.empty(n, np.int32),
-        np.empty(n, np.uint64),
-    )  # by path, the number of its state; by state, its key
+    states_of, codes = np.empty(n, np.int32), np.empty(n, np.uint64)  # by path, its state's number; by state, its key
     sizes, movers = np.empty(n, np.int32), np.empty(n, np.int32)
     begins, counts, chosen = np.empty(n + 1, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
-    histories_of, names = (
-        np.empty(n, np.int32),
-        np.empty(n, np.uint64),
-    )  # by path, the number of its history; by history, its hash
+    histories_of, names = np.empty(n, np.int32), np.empty(n, np.uint64)  # the same of histories and their hashes
     followed, tried = np.empty(n, np.int32), np.empty(n, np.int32)  # paths that took the chosen action; actions tried
     kept, own = np.empty(n), np.empty((n, seats))  # the weight of the paths that took it, and the sum of their values
     edges = np.empty(n, np.uint64)

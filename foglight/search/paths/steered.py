@@ -21,18 +21,7 @@ from numpy import uint64
 
 from foglight.compile import jitable, kernel
 from foglight.randomness import below, systematic, unit
-from foglight.rules import (
-    CHANCE,
-    TERMINAL,
-    copy_world,
-    deal,
-    key,
-    legal,
-    max_legal,
-    new_worlds,
-    num_players,
-    player,
-)
+from foglight.rules import CHANCE, TERMINAL, copy_world, deal, key, legal, max_legal, new_worlds, num_players, player
 from foglight.search.leaves import evaluate
 from foglight.search.paths.sampling import advance
 from foglight.tables import find, slots_for
@@ -41,7 +30,7 @@ _SQUARES = 4096  # entries of the tables of square roots
 _LEVELS = 16  # most decisions of a path
 _LEARNING = 0.3  # share of the budget before first moves are dropped
 
-_STATES, _NUMBERS, _REFUSED = range(3)  # places of the tally: states, actions of all states, visits that found no room
+STATES, _NUMBERS, REFUSED = range(3)  # places of the tally: states, actions of all states, visits that found no room
 _LEAST, _MOST = range(2)  # places of the spread
 
 
@@ -53,7 +42,7 @@ class States(NamedTuple):
     visits: np.ndarray  # int64[T]
     counts: np.ndarray  # int64[M]: visits by action
     sums: np.ndarray  # float64[M]: sums of the mover's payoffs by action
-    tally: np.ndarray  # int64[3]: _STATES, _NUMBERS, _REFUSED
+    tally: np.ndarray  # int64[3]: STATES, _NUMBERS, REFUSED
     visited: np.ndarray  # int64[levels]: visits to states, by the number of decisions before
     settled: np.ndarray  # int64[levels]: visits among these to states that no longer play at random
     spread: np.ndarray  # float64[2]: the _LEAST and the _MOST payoff so far
@@ -105,12 +94,12 @@ def _find(states, code, m):
     slot = find(states.keys, code)
     if slot < 0:
         slot = -1 - slot
-        if states.tally[_NUMBERS] + m > len(states.counts) or 2 * states.tally[_STATES] >= len(states.keys):
-            states.tally[_REFUSED] += 1
+        if states.tally[_NUMBERS] + m > len(states.counts) or 2 * states.tally[STATES] >= len(states.keys):
+            states.tally[REFUSED] += 1
             return -1
         states.keys[slot] = code
         states.begins[slot] = states.tally[_NUMBERS]
-        states.tally[_STATES] += 1
+        states.tally[STATES] += 1
         states.tally[_NUMBERS] += m
     return slot
 

@@ -13,7 +13,7 @@ Count Sketch has a few rows of counters. An item has one counter in each row, wh
 1 or subtracts 1 there, by its hash. The estimate of its frequency is the median of its counters, with signs undone.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy import int64, uint64
@@ -36,11 +36,6 @@ def signature(hashes: np.ndarray, k: int) -> np.ndarray:
 def jaccard(first: np.ndarray, first_size: int, second: np.ndarray, second_size: int, k: int) -> float:
     """The estimate of J from two signatures of at most k hashes and the sizes of their sets."""
     return float(_compare(first, first_size, second, second_size, k)[0])
-
-
-def overlap(alike: float, first_size: int, second_size: int) -> float:
-    """The number of members that two sets share, from their J and sizes; at most the smaller size."""
-    return float(shared(alike, first_size, second_size))
 
 
 @kernel
@@ -111,7 +106,7 @@ def similarity(first, first_held, first_size, second, second_held, second_size, 
 
 @jitable
 def shared(alike, first_size, second_size):
-    """The formula of `overlap`."""
+    """The number of members that two sets share, from their J and sizes; at most the smaller size."""
     return min(alike * (first_size + second_size) / (1.0 + alike), float(min(first_size, second_size)))
 
 
@@ -126,27 +121,6 @@ class CountSketch(NamedTuple):
 
 def count_sketch(width: int = 4096) -> CountSketch:
     return CountSketch(np.zeros((COUNTER_ROWS, 1 << (width - 1).bit_length()), np.int64))
-
-
-def add(sketch: CountSketch, things: Any) -> None:
-    """Count each of these 64-bit numbers once more."""
-    _add_all(sketch, np.asarray(things, np.uint64))
-
-
-def frequency(sketch: CountSketch, thing: int) -> int:
-    """The estimated frequency of a 64-bit number."""
-    return int(_frequency(sketch, np.uint64(thing)))
-
-
-@kernel
-def _add_all(sketch, things):
-    for thing in things:
-        count_once(sketch, thing)
-
-
-@kernel
-def _frequency(sketch, thing):
-    return estimate(sketch, thing)
 
 
 @jitable

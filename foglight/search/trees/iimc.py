@@ -48,7 +48,7 @@ _LONGEST = 512  # most steps of a playout; one evaluation stands for the rest
 _TRIES = 4  # attempts per imagined world
 _UNNOTICED = 16  # steps by which an imagined world may run longer than the playout
 
-_ACTION, _WORLD, _EVALUATIONS = range(3)  # places of Tally.next
+_ACTION, _WORLD, EVALUATIONS = range(3)  # places of Tally.next
 
 
 class Alike(NamedTuple):
@@ -65,7 +65,7 @@ class Tally(NamedTuple):
 
     values: np.ndarray  # float64[actions]: sums of the seat's payoffs
     visits: np.ndarray  # int64[actions]: playouts
-    next: np.ndarray  # int64[3]: index of the next root _ACTION, its _WORLD, _EVALUATIONS so far
+    next: np.ndarray  # int64[3]: index of the next root _ACTION, its _WORLD, EVALUATIONS so far
 
 
 def alike(game: Game, rows: Any, weights: np.ndarray) -> Alike:
@@ -103,7 +103,7 @@ def play_out(game, leaf, rows, worlds, seat, samples, root, random, last, most, 
     odds, sums, payoffs = np.empty(max_legal(game)), np.empty(max_legal(game)), np.empty(seats)
     played, movers = np.empty(_LONGEST, np.int64), np.empty(_LONGEST, np.int64)
     keys = np.empty((_LONGEST + 1, seats), np.uint64)
-    while tally.next[_EVALUATIONS] < last:
+    while tally.next[EVALUATIONS] < last:
         if tally.next[_ACTION] == 0:
             tally.next[_WORLD] = _draw(random, worlds, seat, 0, len(rows))
         place, origin = tally.next[_ACTION], tally.next[_WORLD]
@@ -148,7 +148,7 @@ def play_out(game, leaf, rows, worlds, seat, samples, root, random, last, most, 
         evaluate(leaf, game, room[now], random, payoffs)
         tally.values[place] += payoffs[seat]
         tally.visits[place] += 1
-        tally.next[_EVALUATIONS] += spent + 1
+        tally.next[EVALUATIONS] += spent + 1
 
 
 @jitable

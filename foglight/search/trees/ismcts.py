@@ -46,6 +46,7 @@ SINGLE, MULTI = range(2)
 _DEEPEST = 1024  # most actions of one descent; a leaf evaluation stands for the rest
 _BLOCK = 1 << 14  # most iterations whose worlds are drawn together
 _FIRST_ROOM = 1 << 10  # actions that fit at first
+_LEAST, _MOST = range(2)  # columns of Growth.ranges
 
 
 class Tree(NamedTuple):
@@ -63,9 +64,8 @@ class Growth:
     def __init__(self, game: Game, seat: int, observers: int, exploration: float, nodes: int) -> None:
         self.game, self.seat, self.observers, self.exploration, self.nodes = game, seat, observers, exploration, nodes
         self.tree = _new_tree(max(8, slots_for(min(_FIRST_ROOM, nodes))))
-        self.used = np.zeros(1, np.int64)
-        self.ranges = np.empty((num_players(game), 2))  # by seat, the least and the largest payoff so far
-        self.ranges[:, 0], self.ranges[:, 1] = np.inf, -np.inf
+        self.used = np.zeros(1, np.int64)  # the number of actions in the tree, for kernels to change
+        self.ranges = np.tile([np.inf, -np.inf], (num_players(game), 1))  # by seat, the _LEAST and _MOST payoff so far
 
     def run(self, leaf: Any, rows: Any, weights: np.ndarray, random: np.ndarray, n: int) -> None:
         """n iterations from these worlds; `weights` sum to 1."""
@@ -145,8 +145,8 @@ def simulate(game, leaf, rows, weights, seat, observers, exploration, random, n,
                 elif mover != seat:
                     node = uint64(fold(fold(own_key, mover), unnoticed))
                 spread = exploration
-                if ranges[mover, 1] > ranges[mover, 0]:
-                    spread *= 0.5 * (ranges[mover, 1] - ranges[mover, 0])
+                if ranges[mover, _MOST] > ranges[mover, _LEAST]:
+                    spread *= 0.5 * (ranges[mover, _MOST] - ranges[mover, _LEAST])
                 action, slot = _select(random, tree, node, actions, m, spread, used[0] < most)
                 inside = slot >= 0
                 if slot < 0 and used[0] < most:
@@ -165,7 +165,7 @@ def simulate(game, leaf, rows, weights, seat, observers, exploration, random, n,
             own_key = new_key
         evaluate(leaf, game, room[now], random, payoffs)
         for s in range(seats):
-            ranges[s, 0], ranges[s, 1] = min(ranges[s, 0], payoffs[s]), max(ranges[s, 1], payoffs[s])
+            ranges[s, _LEAST], ranges[s, _MOST] = min(ranges[s, _LEAST], payoffs[s]), max(ranges[s, _MOST], payoffs[s])
         for d in range(depth):
             tree.visits[slots[d]] += 1
             tree.sums[slots[d]] += payoffs[movers[d]]

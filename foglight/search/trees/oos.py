@@ -70,7 +70,7 @@ _ANYBODY = -9  # in place of a mover: any mover fits the target
 _DEEPEST = 1024  # most decisions of the explorer that a walk updates
 _SPARE = 16  # states that must fit into memory before a walk starts
 _FIRST_ROOM = 1 << 10  # actions that fit at first
-_STATES, _ACTIONS, _WALKS = range(3)  # places of Walks.used
+_STATES, ACTIONS, _WALKS = range(3)  # places of Walks.used
 _TRIES, _WEIGHT, _VALUE = range(3)  # columns of Walks.seen: tries of a root action, their weights, weighted payoffs
 _BEGIN, _COUNT, _CHOICE = range(3)  # columns of a walk's path: where a state's actions begin, how many, the one chosen
 
@@ -103,7 +103,7 @@ class Walks:
         self.game, self.seat, self.root, self.target = game, seat, np.uint64(root), target
         self.explore, self.delta, self.nodes = explore, delta, nodes
         self.memory = _new_memory(min(_FIRST_ROOM + _SPARE * max_legal(game), nodes))
-        self.used = np.zeros(3, np.int64)  # _STATES, _ACTIONS, _WALKS
+        self.used = np.zeros(3, np.int64)  # _STATES, ACTIONS, _WALKS
         self.seen = np.zeros((max_legal(game), 3))  # by root action: _TRIES, _WEIGHT, _VALUE
 
     def run(self, n: int, random: np.ndarray) -> None:
@@ -209,7 +209,7 @@ def walk(game, target, seat, root, explore, delta, random, last, full, memory, u
     payoffs, lost = np.empty(seats), np.empty(seats, np.bool_)
     path = np.empty((_DEEPEST, 3), np.int64)  # the explorer's decisions: _BEGIN, _COUNT, _CHOICE
     shares = np.empty(_DEEPEST)
-    while used[_WALKS] < last and (full or max(2 * used[_STATES], used[_ACTIONS]) + _SPARE * most <= len(memory.keys)):
+    while used[_WALKS] < last and (full or max(2 * used[_STATES], used[ACTIONS]) + _SPARE * most <= len(memory.keys)):
         explorer, targeted = used[_WALKS] % seats, unit(random) < delta
         used[_WALKS] += 1
         now, depth, stage, ahead = 0, 0, 0, True
@@ -298,11 +298,11 @@ def walk(game, target, seat, root, explore, delta, random, last, full, memory, u
 @jitable
 def _remember(memory, used, code, slot, n):
     """Add a state with n actions, if there is room; returns its slot, or -1."""
-    if 2 * used[_STATES] >= len(memory.keys) or used[_ACTIONS] + n > len(memory.keys):
+    if 2 * used[_STATES] >= len(memory.keys) or used[ACTIONS] + n > len(memory.keys):
         return -1
-    memory.keys[slot], memory.begins[slot] = code, used[_ACTIONS]
+    memory.keys[slot], memory.begins[slot] = code, used[ACTIONS]
     used[_STATES] += 1
-    used[_ACTIONS] += n
+    used[ACTIONS] += n
     return slot
 
 

@@ -73,9 +73,7 @@ def resolve_safely(
     own = np.isin(keys, sequences.keys[form.state_begins[seat] : form.state_begins[seat + 1]])
     sizes = np.diff(begins)
     return Tabular(
-        keys[own],
-        np.concatenate([[0], np.cumsum(sizes[own])]).astype(np.int64),
-        probabilities[np.repeat(own, sizes)],
+        keys[own], np.concatenate([[0], np.cumsum(sizes[own])]).astype(np.int64), probabilities[np.repeat(own, sizes)]
     )
 
 

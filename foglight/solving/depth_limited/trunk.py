@@ -40,12 +40,7 @@ class Trunk:
     """
 
     def __init__(
-        self,
-        game: Game,
-        depth: int,
-        root: PublicState | None = None,
-        ranges: Ranges | None = None,
-        memory: float = 4.0,
+        self, game: Game, depth: int, root: PublicState | None = None, ranges: Ranges | None = None, memory: float = 4.0
     ) -> None:
         if depth < 1:
             raise BadInput(f"a trunk needs a depth of at least 1, not {depth}")

@@ -9,6 +9,9 @@ import numpy as np
 from foglight.compile import jitable, kernel
 from foglight.solving.whole.sequences import Form, Ranges, SequenceForm
 
+PURE, FULLY_MIXED = 0.1, 0.05  # probabilities of such a random behaviour at an information state
+KEPT = 0.4, 1.0  # range of the probability of keeping an action in a random behaviour
+
 
 @jitable
 def write_gradient(form, plan, seat, gradient):
@@ -101,6 +104,35 @@ def normalised(form: Form, sums: np.ndarray) -> np.ndarray:
     """Behaviour in proportion to these sums, float64[S]; uniform at states where all are 0."""
     behaviour = np.zeros(len(sums))
     _behave(form, sums, behaviour)
+    return behaviour
+
+
+def random_behaviour(sequences: SequenceForm, random: np.random.Generator) -> np.ndarray:
+    """A random behaviour of all seats, float64[S], for training data.
+
+    At each information state it is pure with probability 0.1 and fully mixed with probability 0.05. Otherwise it is
+    random on a random set of actions, at least one: each action is kept with a probability between 0.4 and 1, which is
+    drawn once for each seat. Probabilities are uniform on the simplex of the kept actions.
+
+    [Sustr2021] says only that beliefs are random as in [Moravcik2017] and [Seitz2019]. The probabilities of keeping an
+    action are our choice: with them nearly half of a range is not 0 in Goofspiel-5, as in the beliefs that arise when
+    CFR+ solves the trunk.
+    """
+    form = sequences.form
+    sizes = (form.ends - form.begins).astype(np.int64)
+    states = np.repeat(np.arange(len(sizes)), sizes)
+    firsts = np.cumsum(sizes) - sizes
+    which = np.repeat(form.begins - firsts, sizes) + np.arange(len(states))
+    kind = random.random(len(sizes))
+    one = firsts + random.integers(sizes)  # an action of each state that is kept in any case
+    seats = np.repeat(np.arange(len(form.state_begins) - 1), np.diff(form.state_begins))
+    kept = random.random(len(states)) < random.uniform(*KEPT, len(form.state_begins) - 1)[seats[states]]
+    kept[kind[states] < PURE + FULLY_MIXED] = True
+    kept[kind[states] < PURE] = False
+    kept[one] |= (kind < PURE) | (np.bincount(states, kept) == 0)
+    shares = random.exponential(size=len(states)) * kept
+    behaviour = np.zeros(sequences.num_sequences)
+    behaviour[which] = shares / np.bincount(states, shares)[states]
     return behaviour
 
 

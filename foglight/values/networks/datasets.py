@@ -28,13 +28,13 @@ MANIFEST, LAYOUT = "manifest.json", "layout.npz"
 
 
 @dataclass(frozen=True)
-class Request:
+class DatasetRequest:
     """What a data set contains. Equal requests give equal files, whatever the number of processes.
 
     The trunk is the game cut `depth` transitions below its start. `strategies` is the number of random strategies
     drawn in it. `recall` is `perfect` or `imperfect` (`docs/values.md`).
 
-        >>> request = fl.Request("kuhn_poker", depth=3, strategies=50)
+        >>> request = fl.DatasetRequest("kuhn_poker", depth=3, strategies=50)
         >>> request.num_shards, request.iterations
         (2, 100)
     """
@@ -60,7 +60,7 @@ class Request:
 class Dataset:
     """A whole data set in memory: n points, at most K information states each."""
 
-    request: Request
+    request: DatasetRequest
     layout: Layout
     publics: np.ndarray  # int64[n]: the number of each point's public state
     ranges: np.ndarray  # float32[n, K]
@@ -77,7 +77,7 @@ def load_dataset(folder: Path | str, game: str | None = None) -> Dataset:
     manifest = read_manifest(folder)
     if manifest is None:
         raise BadInput(f"{folder} is not a data set: it has no {MANIFEST}")
-    request = Request(**manifest["request"])
+    request = DatasetRequest(**manifest["request"])
     if game is not None:
         from foglight.games import load_game  # imported here, because training needs no game
 
@@ -101,7 +101,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         if manifest["format"] != FORMAT:
             raise BadInput(f"{folder / MANIFEST} has format {manifest['format']}; this version reads {FORMAT}")
-        Request(**manifest["request"])
+        DatasetRequest(**manifest["request"])
         dict(manifest["files"])
         return dict(manifest)
     except FileNotFoundError:
@@ -112,7 +112,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         raise BadInput(f"cannot read {folder / MANIFEST}: {error}; remove the folder and generate it again") from None
 
 
-def write_manifest(folder: Path, request: Request, files: Mapping[str, str], points: int, made_by: Any) -> None:
+def write_manifest(folder: Path, request: DatasetRequest, files: Mapping[str, str], points: int, made_by: Any) -> None:
     manifest = {
         "format": FORMAT,
         "request": asdict(request),
@@ -121,14 +121,6 @@ def write_manifest(folder: Path, request: Request, files: Mapping[str, str], poi
         "files": dict(sorted(files.items())),
     }
     write_whole(folder / MANIFEST, json.dumps(manifest, indent=1).encode())
-
-
-def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> str:
-    """Write arrays to a file; returns its SHA-256."""
-    room = io.BytesIO()
-    np.savez_compressed(room, **arrays)  # type: ignore[arg-type]
-    write_whole(path, room.getvalue())
-    return hashlib.sha256(room.getvalue()).hexdigest()
 
 
 def checked(folder: Path, name: str, files: Mapping[str, str]) -> dict[str, np.ndarray]:

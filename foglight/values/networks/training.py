@@ -30,13 +30,13 @@ _LAYOUT = "layout."  # prefix of the layout's arrays in a file
 
 
 @dataclass(frozen=True)
-class Settings:
+class TrainingSettings:
     """How to train a network. Equal settings on equal data give equal networks on one machine.
 
     `kind` of network is `positional`, `particle`, `concatenation` or `histories`. `batch` is in points. `rate` is the
     learning rate of Adam. `base` and `width` are widths of layers, the paper's unless given.
 
-        >>> fl.Settings("positional", seed=1).rate
+        >>> fl.TrainingSettings("positional", seed=1).rate
         0.001
     """
 
@@ -54,15 +54,15 @@ class Training:
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     data = fl.generate(fl.Request("kuhn_poker", depth=3, strategies=4), folder)
-    >>> training = fl.Training(data, fl.Settings("positional"))
+    ...     data = fl.generate_dataset(fl.DatasetRequest("kuhn_poker", depth=3, strategies=4), folder)
+    >>> training = fl.Training(data, fl.TrainingSettings("positional"))
     >>> before = training.whole_loss()
     >>> training.advance(steps=20) > 0, training.whole_loss() < before
     (True, True)
     """
 
-    def __init__(self, data: Dataset, settings: Settings | None = None, device: str = "cpu") -> None:
-        self.data, self.settings, self.device = data, settings or Settings(), device
+    def __init__(self, data: Dataset, settings: TrainingSettings | None = None, device: str = "cpu") -> None:
+        self.data, self.settings, self.device = data, settings or TrainingSettings(), device
         how, there = self.settings, data.layout.mask[data.publics]
         shape = shape_for(data.layout, how.kind, how.base, how.width, how.mass)
         self._descent = Descent(shape, how.seed, how.rate, device)

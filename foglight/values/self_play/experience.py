@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from foglight.files import write_arrays
 from foglight.values.networks.architectures import Shape, one_thread
-from foglight.values.networks.datasets import write_arrays
 from foglight.values.networks.descent import Descent
 from foglight.values.networks.layout import PADDING, Features
 from foglight.values.networks.points import Lessons, Points, begins
@@ -53,11 +53,7 @@ def joined(several: Sequence[Points]) -> Points:
     """Concatenate points; `several` must not be empty."""
     publics = begins(np.array([len(points.features.public) for points in several])).tolist()
     states = begins(np.array([len(points.features.of) for points in several])).tolist()
-    firsts = {
-        "of": publics,
-        "pairs": states,
-        "publics": publics,
-    }  # shifts of columns that are indices into others
+    firsts = {"of": publics, "pairs": states, "publics": publics}  # shifts of columns that are indices into others
 
     def column(name: str, parts: Sequence[Any]) -> np.ndarray:
         shifts = firsts.get(name, [0] * len(parts))

@@ -30,13 +30,12 @@ from foglight.names import BadInput
 from foglight.rules import num_players
 from foglight.solving.particles.belief import Particles, first_particles, thinned
 from foglight.solving.particles.lookahead import Lookahead, cut
-from foglight.solving.whole.plans import realised
+from foglight.solving.whole.plans import random_behaviour, realised
 from foglight.values.networks.architectures import KINDS, check_kind, one_thread
 from foglight.values.networks.encoding import encode, offers_features
 from foglight.values.networks.evaluator import Network
 from foglight.values.networks.points import Points
 from foglight.values.self_play.experience import Learner, Plan, joined, read_points, write_points
-from foglight.values.trunk.generation import random_behaviour
 
 _EXPLORE = 0.25  # probability that the walk goes on at a uniformly random leaf, not one drawn by reach
 _PLAN, _STATE, NETWORK = "plan.json", "state.pt", "network.safetensors"

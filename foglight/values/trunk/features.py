@@ -105,7 +105,8 @@ def observed(tree: Tree) -> np.ndarray:
     for first, rows in levels(tree):
         if before is not None:
             nodes = slice(first, first + len(rows))
-            _observe(tree.game, before, tree.parents[nodes] - above, tree.actions[nodes], rows, codes[nodes])
+            parents, actions = tree.parents[nodes] - above, tree.actions[nodes].astype(np.int64)  # as rules take them
+            _observe(tree.game, before, parents, actions, rows, codes[nodes])
         before, above = rows, first
     return codes
 

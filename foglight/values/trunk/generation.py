@@ -1,17 +1,11 @@
 """Training data: random strategies in a trunk, and the counterfactual values of the public belief states at its leaves.
 
-At each information state of the trunk, a strategy is pure with probability 0.1 and fully mixed with probability 0.05.
-Otherwise it is random on a random set of actions, at least one: each action is kept with a probability between 0.4 and
-1, which is drawn once for each seat and strategy. Probabilities are uniform on the simplex of the kept actions. Targets
-are the counterfactual values after 100 iterations of CFR+ in the subgames [Sustr2021, Appendix F]. The subgames of all
-public states are one forest, and the strategies of a shard are solved side by side.
+Strategies are drawn by `random_behaviour`. Targets are the counterfactual values after 100 iterations of CFR+ in the
+subgames [Sustr2021, Appendix F]. The subgames of all public states are one forest, and the strategies of a shard are
+solved side by side.
 
 A sparse data set keeps only some of each range: each information state with a probability between `sparse` and 1, which
 is drawn once for each public state and seat. The likeliest information state of each seat is always kept.
-
-The paper says only that beliefs are random as in [Moravcik2017] and [Seitz2019]. The probabilities of keeping an action
-are our choice: with them nearly half of a range is not 0 in Goofspiel-5, as in the beliefs that arise when CFR+ solves
-the trunk.
 """
 
 import multiprocessing
@@ -22,38 +16,37 @@ from typing import Any
 
 import numpy as np
 
+from foglight.files import write_arrays
 from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.solving.depth_limited.batched import BatchedRegrets
 from foglight.solving.depth_limited.subgame import Subgames
 from foglight.solving.depth_limited.trunk import Trunk
-from foglight.solving.whole.plans import realised
-from foglight.solving.whole.sequences import SequenceForm
+from foglight.solving.whole.plans import random_behaviour, realised
 from foglight.values.networks.datasets import (
     LAYOUT,
     Dataset,
-    Request,
+    DatasetRequest,
     checked,
     load_dataset,
     read_manifest,
-    write_arrays,
     write_manifest,
 )
 from foglight.values.networks.layout import normalised
 from foglight.values.trunk.features import trunk_layout
 from foglight.version import __version__
 
-PURE, FULLY_MIXED = 0.1, 0.05  # probabilities of such behaviour at an information state
-KEPT = 0.4, 1.0  # range of the probability of keeping an action
 Progress = Callable[[int, int], None]  # shards done, shards in all
 
 
-def generate(request: Request, folder: Path | str, processes: int = 1, progress: Progress | None = None) -> Dataset:
+def generate_dataset(
+    request: DatasetRequest, folder: Path | str, processes: int = 1, progress: Progress | None = None
+) -> Dataset:
     """Generate the shards that are missing in `folder`; returns the whole data set.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     data = fl.generate(fl.Request("kuhn_poker", depth=3, strategies=4), folder)
+    ...     data = fl.generate_dataset(fl.DatasetRequest("kuhn_poker", depth=3, strategies=4), folder)
     >>> len(data)  # four strategies at two public states
     8
     """
@@ -64,8 +57,8 @@ def generate(request: Request, folder: Path | str, processes: int = 1, progress:
     except OSError as error:
         raise BadInput(f"cannot use {folder} for a data set: {error.strerror}") from None
     manifest = read_manifest(folder)
-    if manifest is not None and Request(**manifest["request"]) != request:
-        raise BadInput(f"{folder} holds another data set, {Request(**manifest['request'])}; give another folder")
+    if manifest is not None and DatasetRequest(**manifest["request"]) != request:
+        raise BadInput(f"{folder} holds another data set, {DatasetRequest(**manifest['request'])}; give another folder")
     made_by = {"foglight": __version__, "numpy": np.__version__}
     if manifest is not None and manifest["made_by"] != made_by:
         raise BadInput(f"{folder} was begun by {manifest['made_by']}, not by {made_by}; give another folder")
@@ -99,7 +92,7 @@ def _sound(folder: Path, files: dict[str, str]) -> dict[str, str]:
 class Maker:
     """Makes the shards of a data set, each from its own random stream."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: DatasetRequest) -> None:
         self.request = request
         self.trunk = Trunk(request.game, request.depth)
         if not self.trunk.leaves:
@@ -154,25 +147,6 @@ class Maker:
         return number, write_arrays(folder / self.request.name(number), self.shard(number))
 
 
-def random_behaviour(sequences: SequenceForm, random: np.random.Generator) -> np.ndarray:
-    """A random behaviour of all seats, float64[S]."""
-    form, n = sequences.form, sequences.num_sequences
-    sizes = (form.ends - form.begins).astype(np.int64)
-    states = np.repeat(np.arange(len(sizes)), sizes)
-    which = np.repeat(form.begins, sizes) + np.arange(len(states)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    kind = random.random(len(sizes))
-    one = np.cumsum(sizes) - sizes + random.integers(sizes)  # an action of each state that is kept in any case
-    seats = np.repeat(np.arange(len(form.state_begins) - 1), np.diff(form.state_begins))
-    kept = random.random(len(states)) < random.uniform(*KEPT, len(form.state_begins) - 1)[seats[states]]
-    kept[kind[states] < PURE + FULLY_MIXED] = True
-    kept[kind[states] < PURE] = False
-    kept[one] |= (kind < PURE) | (np.bincount(states, kept) == 0)
-    shares = random.exponential(size=len(states)) * kept
-    behaviour = np.zeros(n)
-    behaviour[which] = shares / np.bincount(states, shares)[states]
-    return behaviour
-
-
 _maker: Maker | None = None  # one for each process
 
 
@@ -189,7 +163,7 @@ def _made(maker: Maker, folder: Path, shards: list[int], processes: int) -> Any:
         yield from pool.imap_unordered(_work, [(folder, shard) for shard in shards])
 
 
-def _begin(request: Request) -> None:
+def _begin(request: DatasetRequest) -> None:
     global _maker
     if _maker is None or _maker.request != request:
         _maker = Maker(request)

@@ -15,10 +15,10 @@ from foglight.names import BadInput
 from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, solve_trunk
 from foglight.solving.whole.tree import TooLarge
 from foglight.values.networks.architectures import check_kind, one_thread
-from foglight.values.networks.datasets import Request
+from foglight.values.networks.datasets import DatasetRequest
 from foglight.values.networks.evaluator import Network
-from foglight.values.networks.training import Settings, Training
-from foglight.values.trunk.generation import generate
+from foglight.values.networks.training import Training, TrainingSettings
+from foglight.values.trunk.generation import generate_dataset
 
 NETWORK = "network.safetensors"
 _CHECKS = 20  # checkpoints in a whole training; at each one the trunk is judged
@@ -36,8 +36,8 @@ class Progress(NamedTuple):
 
 
 def train_trunk(
-    request: Request,
-    settings: Settings,
+    request: DatasetRequest,
+    settings: TrainingSettings,
     steps: int,
     folder: Path | str,
     device: str = "cpu",
@@ -49,7 +49,9 @@ def train_trunk(
         raise BadInput(f"steps must be at least 1, not {steps}")
     check_kind(settings.kind, settings.mass)
     folder, say = Path(folder), progress or (lambda _: None)
-    data = generate(request, folder / "data", processes, lambda done, total: say(Progress("shards", done, total)))
+    data = generate_dataset(
+        request, folder / "data", processes, lambda done, total: say(Progress("shards", done, total))
+    )
     one_thread()
     training, state = Training(data, settings, device), folder / "state.pt"
     if state.exists():

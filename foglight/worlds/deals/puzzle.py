@@ -147,6 +147,15 @@ class Puzzle:
             needs[seat] += need
         return DealCount(self.deals.cards, owners, needs)
 
+    def odds(self) -> np.ndarray:
+        """The probability that each card is in each seat's hand, or in no hand: float64[64, seats + 1]."""
+        sums = np.zeros((64, self.seats + 1))
+        sums[:, -1] = 1.0
+        odds = {card: [float(at == seat) for seat in range(sums.shape[1])] for card, at in self.known.items()}
+        for card, shares in (odds | self.hands.odds()).items():
+            sums[card] = shares
+        return sums
+
     @property
     def lie(self) -> tuple:
         """What determines the possible hands: their sizes, the known cards, and the possible owners of the others."""
