@@ -7,7 +7,7 @@ from foglight.agent_policies import agent_policy
 from foglight.agents import Agent, Explanation, Seat, agent_names, load_agent
 from foglight.arena.match import MatchResult, play_match
 from foglight.arena.referee import IllegalAction, Record, Timing, play_game
-from foglight.compile import implements, jitable
+from foglight.compile import constants, implements, jitable
 from foglight.games import game_names, load_game
 from foglight.names import BadInput, Between, OneOf
 from foglight.playouts import random_playouts
@@ -141,6 +141,7 @@ __all__ = [
     "as_openspiel_bot",
     "behaviour_of",
     "best_response",
+    "constants",
     "counterfactual_values",
     "draw_tournament",
     "draw_win_rates",

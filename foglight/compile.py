@@ -122,7 +122,17 @@ def implements(game_class: type, name: str = "") -> Callable[[Function], Functio
 
 
 def constants(**values: Any) -> Callable[[GameClass], GameClass]:
-    """Class decorator that implements rules of the game alone: `@constants(num_players=2, num_words=1)`."""
+    """Class decorator that implements rules which are the same whatever the parameters and the world.
+
+    >>> from typing import NamedTuple
+    >>> @fl.game
+    ... @fl.constants(num_players=2, num_words=1)
+    ... class Nim(NamedTuple):
+    ...     stones: int = 5
+    >>> from foglight.rules import num_players
+    >>> num_players(Nim())
+    2
+    """
 
     def register(game_class: GameClass) -> GameClass:
         for name, value in values.items():

@@ -21,18 +21,9 @@ FREE, MARKED = 1, 20  # codes of observations: a cell that was free, a cell that
 
 
 @fl.game
+@fl.constants(num_players=2, num_words=5)
 class BlindRow(NamedTuple):
     cells: Annotated[int, "cells of the row", fl.Between(2, 16)] = 5
-
-
-@fl.implements(BlindRow)
-def num_players(game):
-    return 2
-
-
-@fl.implements(BlindRow)
-def num_words(game):
-    return 5
 
 
 @fl.implements(BlindRow)

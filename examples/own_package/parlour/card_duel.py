@@ -19,19 +19,10 @@ NAMES = ("wait", "raise")
 
 
 @fl.game
+@fl.constants(num_players=2, num_words=1)
 class CardDuel(NamedTuple):
     cards: Annotated[int, "cards in the pack", fl.Between(2, 13)] = 6
     stake: Annotated[int, "what a raise adds to the pot", fl.Between(1, 10)] = 2
-
-
-@fl.implements(CardDuel)
-def num_players(game):
-    return 2
-
-
-@fl.implements(CardDuel)
-def num_words(game):
-    return 1
 
 
 @fl.implements(CardDuel)
