@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from foglight.solving.depth_limited.resolving import opponent_values, resolve_safely, resolve_unsafely
     from foglight.solving.depth_limited.subgame import Evaluator, Function, Oracle, Subgames
     from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, solve_trunk, trunk_exploitability
+    from foglight.solving.whole.policy_table import PolicyTable
     from foglight.solving.whole.q_learning import q_learning
     from foglight.values.networks.datasets import Request
     from foglight.values.networks.evaluator import Network
@@ -53,6 +54,7 @@ _LATER = {  # modules of the names that are imported at their first use, which m
     "foglight.solving.depth_limited.resolving": ("opponent_values", "resolve_safely", "resolve_unsafely"),
     "foglight.solving.depth_limited.subgame": ("Evaluator", "Function", "Oracle", "Subgames"),
     "foglight.solving.depth_limited.trunk": ("Trunk", "TrunkJudge", "solve_trunk", "trunk_exploitability"),
+    "foglight.solving.whole.policy_table": ("PolicyTable",),
     "foglight.solving.whole.q_learning": ("q_learning",),
     "foglight.values.networks.datasets": ("Request",),
     "foglight.values.networks.evaluator": ("Network",),  # needs PyTorch, as the next two do
@@ -117,6 +119,7 @@ __all__ = [
     "Network",
     "OneOf",
     "Oracle",
+    "PolicyTable",
     "Rating",
     "Record",
     "Request",

@@ -13,7 +13,7 @@ import inspect
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from foglight.compile import snake_case
@@ -288,6 +288,17 @@ def game_text(game: Any) -> str:
     hints = get_type_hints(type(game), include_extras=True)
     pairs = [(key, _as_written(hints[key], value)) for key, value in game._asdict().items()]
     return str(Spec(snake_case(type(game).__name__), tuple(pairs)))
+
+
+def options_text(thing: Any) -> str:
+    """A dataclass with those of its options that differ from their defaults, as people write them: `Epimc(depth=3)`."""
+    hints = get_type_hints(type(thing), include_extras=True)
+    differing = [
+        (option.name, _as_written(hints[option.name], getattr(thing, option.name)))
+        for option in fields(thing)
+        if option.init and getattr(thing, option.name) != option.default
+    ]
+    return f"{type(thing).__name__}({','.join(f'{name}={_value_text(value)}' for name, value in differing)})"
 
 
 class ParameterText(NamedTuple):

@@ -120,10 +120,10 @@ class State:
     def information(self, seat: int) -> str:
         """The information state of a viewer as text: the seat's view, and its observations in order."""
         viewer = self._viewer(seat)
-        log = ", ".join(self._observation_texts(viewer)) or "nothing yet"
+        log = ", ".join(self.observation_texts(viewer)) or "nothing yet"
         return f"{view(self.game, self.world, viewer)}\nso far: {log}" if viewer != PUBLIC else f"so far: {log}"
 
-    def _observation_texts(self, viewer: int) -> list[str]:
+    def observation_texts(self, viewer: int) -> list[str]:
         steps = zip(self._worlds, self._history, self._worlds[1:], strict=False)
         return [
             observation_text(self.game, before, action, after, viewer)

@@ -18,7 +18,7 @@ NEEDS |= dict.fromkeys(("Network", "Settings", "Training"), "torch")
 
 
 def test_all_names_are_counted():
-    assert len(SHOWN) == len(set(SHOWN)) == 73
+    assert len(SHOWN) == len(set(SHOWN)) == 74
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -45,6 +45,7 @@ RESULTS = [
     "IllegalAction",
     "Marginals",
     "MatchResult",
+    "PolicyTable",
     "Rating",
     "State",
     "Tournament",

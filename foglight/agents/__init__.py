@@ -6,16 +6,17 @@ import inspect
 import math
 import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from foglight.compile import snake_case
 from foglight.games import load_game
-from foglight.names import BadInput, Spec, construct, parse_spec, unknown
+from foglight.names import BadInput, Spec, construct, listed, options_text, parse_spec, unknown
 from foglight.randomness import fold
 from foglight.rules import Game
+from foglight.text import html_table
 from foglight.worlds.consistent import legal_actions
 
 
@@ -48,6 +49,25 @@ class Explanation:
         self.values = self.values or [math.nan] * len(self.actions)
         self.visits = self.visits or [0] * len(self.actions)
 
+    def __repr__(self) -> str:
+        worth = self.values[self.actions.index(self.action)]
+        parts = [f"action {self.action} of {listed(self.actions)}"]
+        if not math.isnan(worth):
+            parts.append(f"value {worth:+.3f}")
+        if self.worlds:
+            parts.append(f"{self.worlds:,} worlds, {'all there are' if self.exact else 'a sample'}")
+        if self.iterations:
+            parts.append(f"{self.iterations:,} iterations")
+        return f"<Explanation: {'; '.join([*parts, f'{1000 * self.seconds:,.1f} ms'])}>"
+
+    def _repr_html_(self) -> str:
+        columns = (self.actions, self.values, self.visits)
+        rows = [
+            {"action": action, "value": f"{value:+.3f}", "visits": f"{visits:,}"}
+            for action, value, visits in zip(*columns, strict=True)
+        ]
+        return html_table(rows, repr(self)[1:-1])
+
 
 class Agent:
     """A player: it gets the observations of its seat and is asked for actions.
@@ -70,6 +90,15 @@ class Agent:
     at_terminal: bool = False  # whether it needs a person at the terminal; if so, `read` is called before `act`
     gives_reasons: bool = False  # whether each `act` leaves an `explanation`
     explanation: Explanation | None = None  # of the last action
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__repr__" not in vars(cls):
+            cls.__repr__ = Agent.__repr__  # type: ignore[method-assign]  # else @dataclass would write one of its own
+
+    def __repr__(self) -> str:
+        """`Epimc(depth=3,subgame=cfr+)`: the options that differ from their defaults, as people write them."""
+        return options_text(self) if is_dataclass(self) else f"{type(self).__name__}()"
 
     def check(self, game: Game) -> None:
         """Raise a BadInput that says why, if the agent cannot play this game."""

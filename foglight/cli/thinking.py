@@ -29,6 +29,9 @@ def solve(
         Path | None, typer.Option(help="File that keeps the policy; run the command again to resume.")
     ] = None,
     memory: Annotated[float, typer.Option(help="GiB that the game tree may take.")] = 4.0,
+    show_: Annotated[
+        bool, typer.Option("--show", help="Print what the policy plays at every information state.")
+    ] = False,
     seed: Seed = 0,
     json_: Json = False,
 ) -> None:
@@ -55,8 +58,12 @@ def solve(
         facts = {"game": policy.game, "method": policy.method, "iterations": policy.iterations}
         facts |= {"value": policy.value, "exploitability": policy.exploitability}
         facts |= {"seconds": seconds, "tree_seconds": tree_seconds, "saved": str(save) if save else None}
-        typer.echo(json.dumps({**facts, "nodes": nodes, "information_states": sequences.num_states}, indent=2))
+        facts |= {"nodes": nodes, "information_states": sequences.num_states}
+        typer.echo(json.dumps(facts | ({"table": policy.table(memory=memory).rows} if show_ else {}), indent=2))
         return
+    if show_:
+        show(policy.table(memory=memory).lines())
+        typer.echo()
     rows = {
         "value to seat 0": f"{policy.value:.9g}",
         "exploitability": f"{policy.exploitability:.3g}",
