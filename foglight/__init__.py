@@ -17,15 +17,16 @@ from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.plans import counterfactual_values, realised
 from foglight.solving.whole.solved import Solved
 from foglight.solving.whole.solver import best_response, exploitability, game_value, nash_conv, policy_values, solve
-from foglight.state import State, new_state
+from foglight.state import State, new_state, state_of
 from foglight.version import __version__
-from foglight.worlds.filter import HistoryFilter, history_filter
+from foglight.worlds.filter import HistoryFilter, belief, history_filter
 from foglight.worlds.marginals import Marginals
 from foglight.worlds.regeneration import BeliefLost
 from foglight.worlds.sparsity import public_state_sizes
 from foglight.worlds.tracker import Tracker, Worlds
 
 if TYPE_CHECKING:
+    from foglight.analysis import Analysis, analyse
     from foglight.arena.ratings import Rating, rate
     from foglight.arena.report import draw_tournament, draw_win_rates
     from foglight.arena.tournament import Tournament, play_tournament
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from foglight.values.trunk.generation import generate
 
 _LATER = {  # modules of the names that are imported at their first use, which makes `import foglight` a third faster
+    "foglight.analysis": ("Analysis", "analyse"),
     "foglight.arena.ratings": ("Rating", "rate"),
     "foglight.arena.report": ("draw_tournament", "draw_win_rates"),
     "foglight.arena.tournament": ("Tournament", "play_tournament"),
@@ -102,6 +104,7 @@ __all__ = [
     "PUBLIC",
     "TERMINAL",
     "Agent",
+    "Analysis",
     "BadInput",
     "BeliefLost",
     "Between",
@@ -141,8 +144,10 @@ __all__ = [
     "__version__",
     "agent_names",
     "agent_policy",
+    "analyse",
     "as_openspiel_bot",
     "behaviour_of",
+    "belief",
     "best_response",
     "counterfactual_values",
     "draw_tournament",
@@ -173,6 +178,7 @@ __all__ = [
     "resolve_unsafely",
     "solve",
     "solve_trunk",
+    "state_of",
     "strategy_fusion",
     "tabular",
     "trunk_exploitability",

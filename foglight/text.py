@@ -52,17 +52,18 @@ def aligned(rows: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def html_table(
-    rows: Sequence[Mapping[str, Any]], caption: str = "", glow: Mapping[tuple[int, str], float] | None = None
-) -> str:
-    """Rows as a table of HTML; `glow` has, by the number of a row and its column, the heat of a cell from 0 to 1."""
+def html_table(rows: Sequence[Mapping[str, Any]], caption: str = "") -> str:
+    """Rows as a table of HTML; the keys of the first row are the headings."""
     head = "".join(f"<th>{escape(str(column))}</th>" for column in (rows[0] if rows else ()))
-    glow, lines = glow or {}, []
-    for number, row in enumerate(rows):
-        cells = "".join(f"<td{_style(glow.get((number, name)))}>{_cell(value)}</td>" for name, value in row.items())
-        lines.append(f"<tr>{cells}</tr>")
+    body = [[(str(value), None) for value in row.values()] for row in rows]
+    return html_grid(body, caption, f"<thead><tr>{head}</tr></thead>")
+
+
+def html_grid(rows: Sequence[Sequence[tuple[str, float | None]]], caption: str = "", head: str = "") -> str:
+    """Cells as a table of HTML. Each is a text and its heat from 0 to 1, or None; `head` is HTML already."""
+    lines = ["".join(f"<td{_style(heat)}>{escape(text)}</td>" for text, heat in row) for row in rows]
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
-    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+    return f"<table>{title}{head}<tbody>{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody></table>"
 
 
 def html_text(text: str, caption: str = "") -> str:
@@ -71,18 +72,22 @@ def html_text(text: str, caption: str = "") -> str:
     return f"{title}<pre>{escape(text)}</pre>"
 
 
-def warmth(share: float) -> tuple[int, int, int]:
-    """The colour of a probability in a heat map, as red, green and blue."""
-    level = int(40 + 180 * share)
-    return level, level // 4, 0
+def ansi(text: str, heat: float | None) -> str:
+    """Text on the colour of its heat, from 0 to 1, by the codes of terminals; without heat it stays as it is."""
+    if heat is None:
+        return text
+    red, green, blue = _colour(heat)
+    return f"\x1b[48;2;{red};{green};{blue}m{text}\x1b[0m"
 
 
-def _cell(value: Any) -> str:
-    return escape(str(value)).replace("\n", "<br>")
-
-
-def _style(share: float | None) -> str:
-    if share is None:
+def _style(heat: float | None) -> str:
+    if heat is None:
         return ""
-    red, green, blue = warmth(share)
+    red, green, blue = _colour(heat)
     return f' style="background:rgb({red},{green},{blue});color:white"'
+
+
+def _colour(heat: float) -> tuple[int, int, int]:
+    """Red, green and blue of a heat from 0 to 1."""
+    level = int(40 + 180 * heat)
+    return level, level // 4, 0
