@@ -55,17 +55,18 @@ def random_playouts(
     random = generator(seed)
     if rows is None:
         state = game if isinstance(game, State) else new_state(load_game(game))
-        starts, counts = [state], [games]
+        rows, counts = [state.world], [games]
     else:
         if isinstance(game, State):
             raise BadInput("give a game with rows, or a state without them")
         rows = rows[None] if isinstance(rows, np.ndarray) and rows.ndim == 1 else rows
         counts = _shares(len(rows), games, weights, random)
-        starts = [state_of(game, row) for row, count in zip(rows, counts, strict=True) if count]
-        counts = [count for count in counts if count]
-    totals, steps = np.zeros(starts[0].num_players), 0
-    for state, count in zip(starts, counts, strict=True):
-        steps += int(_playouts(state.game, state.world, count, random, totals))
+        state = state_of(game, rows[0])  # refuses what is not a world
+        rows = rows.astype(np.uint64) if isinstance(rows, np.ndarray) else rows
+    totals, steps = np.zeros(state.num_players), 0
+    for row, count in zip(rows, counts, strict=True):
+        if count:
+            steps += int(_playouts(state.game, row, count, random, totals))
     return [float(total) / games for total in totals], steps
 
 

@@ -35,7 +35,7 @@ from foglight.rules import (
 )
 from foglight.text import html_text
 
-_SHOWN = 12  # actions that `repr` names
+_SHOWN = 8  # actions that `repr` names, the last ones
 
 
 class State:
@@ -158,14 +158,13 @@ class State:
         return board(self.game, self.world)
 
     def __repr__(self) -> str:
-        moves = [
-            action_names(self.game, world, action)[0]
-            for world, action in zip(self._worlds, self._history[:_SHOWN], strict=False)
-        ]
-        more = f" and {len(self._history) - _SHOWN} more" if len(self._history) > _SHOWN else ""
-        at = [] if self._from_start else ["a world without its history"]
-        at += [f"after {', '.join(moves)}{more}"] if moves else ["at the start"] if self._from_start else []
-        return f"<State: {self.game} {', '.join(at)}; {self._situation_text()}>"
+        steps = list(zip(self._worlds, self._history, strict=False))[-_SHOWN:]
+        moves = ", ".join(action_names(self.game, world, action)[0] for world, action in steps)
+        if len(self._history) > _SHOWN:
+            moves = f"{len(self._history)} actions, the last {moves}"
+        begin = [] if self._from_start else ["from a world alone"]
+        way = [*begin, f"after {moves}"] if moves else begin or ["at the start"]
+        return f"<State: {self.game} {', '.join(way)}; {self._situation_text()}>"
 
     def _situation_text(self) -> str:
         if self.player == TERMINAL:
