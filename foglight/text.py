@@ -1,7 +1,6 @@
 """Text for people: names of cells, boards as grids, sentences about seats, and tables as text and as HTML."""
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 
@@ -54,22 +53,28 @@ def aligned(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def html_table(rows: Sequence[Mapping[str, Any]], caption: str = "") -> str:
     """Rows as a table of HTML; the keys of the first row are the headings."""
-    head = "".join(f"<th>{escape(str(column))}</th>" for column in (rows[0] if rows else ()))
+    head = "".join(f"<th>{_escape(str(column))}</th>" for column in (rows[0] if rows else ()))
     body = [[(str(value), None) for value in row.values()] for row in rows]
     return html_grid(body, caption, f"<thead><tr>{head}</tr></thead>")
 
 
 def html_grid(rows: Sequence[Sequence[tuple[str, float | None]]], caption: str = "", head: str = "") -> str:
     """Cells as a table of HTML. Each is a text and its heat from 0 to 1, or None; `head` is HTML already."""
-    lines = ["".join(f"<td{_style(heat)}>{escape(text)}</td>" for text, heat in row) for row in rows]
-    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    lines = ["".join(f"<td{_style(heat)}>{_escape(text)}</td>" for text, heat in row) for row in rows]
+    title = f"<caption>{_escape(caption)}</caption>" if caption else ""
     return f"<table>{title}{head}<tbody>{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody></table>"
 
 
 def html_text(text: str, caption: str = "") -> str:
     """Text with fixed columns, such as a board, as HTML."""
-    title = f"<div>{escape(caption)}</div>" if caption else ""
-    return f"{title}<pre>{escape(text)}</pre>"
+    title = f"<div>{_escape(caption)}</div>" if caption else ""
+    return f"{title}<pre>{_escape(text)}</pre>"
+
+
+def _escape(text: str) -> str:
+    from html import escape  # its table of entities would slow down `import foglight`
+
+    return escape(text)
 
 
 def ansi(text: str, heat: float | None) -> str:
