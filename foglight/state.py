@@ -221,7 +221,7 @@ def state_of(game: str | Game, row: World) -> State:
                 f"a world of {state.game} is one row of {len(world)} whole numbers, such as tracker.worlds().rows[0], "
                 f"not an array of shape {words.shape} and type {words.dtype}"
             )
-        row = words.astype(np.uint64)
+        row = words.astype(np.uint64, copy=False)
     elif type(row) is not type(world):
         raise BadInput(f"a world of {state.game} is one of tracker.worlds().rows, not {type(row).__name__}")
     copy_world(state.game, world, row)

@@ -168,8 +168,9 @@ def test_a_world_becomes_a_state_that_plays_on_alike(game):
 def test_a_state_of_a_world_is_a_copy():
     state = played("phantom_ttt", "b2")
     row = state.world.copy()
-    fl.state_of("phantom_ttt", row).play(0)
-    assert (row == state.world).all()
+    copy = fl.state_of("phantom_ttt", row)
+    row[:] = 0
+    assert (copy.world == state.world).all() and str(copy) == str(state)
 
 
 def test_a_world_alone_has_no_history():
