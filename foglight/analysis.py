@@ -74,7 +74,7 @@ def analyse(state: State, agent: str | Agent = "epimc", seed: int = 0) -> Analys
     if seed < 0:
         raise BadInput(f"seed must be at least 0, not {seed}")
     with opened([agent]) as (asked,):
-        name = agent if isinstance(agent, str) else repr(asked)
+        name = agent if isinstance(agent, str) else str(asked)
         if not asked.gives_reasons:
             raise BadInput(f"{name} does not say why it plays what it plays; ask one that searches, such as epimc")
         if state.player < 0:

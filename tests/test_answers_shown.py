@@ -143,7 +143,7 @@ HTML = {
     "state": (lambda: played("phantom_ttt", "b2"), {"div": 1, "pre": 1}, "2 . x ."),
     "belief of a board": (lambda: fl.belief(played("phantom_ttt", "b2", "a1"), 0), {"td": 9, "pre": 1}, "o 12%"),
     "belief of cards": (lambda: fl.belief(played("kuhn_poker", *JACK)), {"tr": 3, "td": 12}, "50%"),
-    "policy": (lambda: fl.solve("kuhn_poker", 10), {"pre": 1}, "12 information states"),
+    "policy": (lambda: fl.solve("kuhn_poker", 10), {"table": 1, "tr": 5}, "12 information states"),
     "policy table": (lambda: fl.Uniform().table("kuhn_poker"), {"tr": 13, "td": 48, "th": 4}, "fold 50 %  call 50 %"),
     "match": (match, {"tr": 3, "td": 8}, "4.6% to 69.9%"),
     "tournament": (tournament, {"table": 2, "tr": 6}, "+132"),

@@ -55,15 +55,16 @@ def solve(
             fail(f"stopped; what was done is in {save}, but for the last seconds, and the same command goes on", 130)
         fail("stopped; nothing is kept yet" if save else "stopped; --save FILE would keep what is done", 130)
     seconds, nodes = time.perf_counter() - begin, sequences.tree.num_nodes
+    table = policy.table(limit=sequences.num_states, memory=memory) if show_ else None
     if json_:
         facts = {"game": policy.game, "method": policy.method, "iterations": policy.iterations}
         facts |= {"value": policy.value, "exploitability": policy.exploitability}
         facts |= {"seconds": seconds, "tree_seconds": tree_seconds, "saved": str(save) if save else None}
         facts |= {"nodes": nodes, "information_states": sequences.num_states}
-        typer.echo(json.dumps(facts | ({"table": policy.table(memory=memory).rows} if show_ else {}), indent=2))
+        typer.echo(json.dumps(facts | ({"table": table.rows} if table else {}), indent=2))
         return
-    if show_:
-        show(policy.table(memory=memory).lines())
+    if table:
+        show(table.lines())
         typer.echo()
     rows = {
         "value to seat 0": f"{policy.value:.9g}",

@@ -14,7 +14,7 @@ from foglight.policies import Tabular, weigh_by_table
 from foglight.rules import Game
 from foglight.solving.whole.sequences import SequenceForm
 from foglight.state import State
-from foglight.text import aligned, html_text
+from foglight.text import aligned, html_table
 from foglight.version import __version__
 
 if TYPE_CHECKING:
@@ -69,18 +69,21 @@ class Solved(Tabular):
         facts = f"value {self.value:.4g}, exploitability {self.exploitability:.2g}"
         return f"<Solved policy for {self.game}: {how}, {len(self.keys):,} information states, {facts}>"
 
-    def __str__(self) -> str:
-        """A summary of a few lines."""
+    def _facts(self) -> list[dict[str, str]]:
+        """A summary as the rows of a table."""
         rows = {
             "value to seat 0": f"{self.value:.6g}",
             "exploitability": f"{self.exploitability:.3g}",
             "method": "linear programming" if self.method == "lp" else f"{self.method}, {self.iterations:,} iterations",
             "size": f"{len(self.keys):,} information states",
         }
-        return aligned([{self.game: name, "": text} for name, text in rows.items()])
+        return [{self.game: name, "": text} for name, text in rows.items()]
+
+    def __str__(self) -> str:
+        return aligned(self._facts())
 
     def _repr_html_(self) -> str:
-        return html_text(str(self))
+        return html_table(self._facts())
 
     def save(self, path: str | Path) -> None:
         """Write the policy to a file, whole or not at all."""
