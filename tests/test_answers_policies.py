@@ -4,6 +4,7 @@ import json
 import math
 
 import pytest
+from oracles import histories
 
 import foglight as fl
 from foglight.agents import policy as policy_agent
@@ -15,18 +16,6 @@ def played(game, *moves):
     for move in moves:
         state.play(state.parse_action(move))
     return state
-
-
-def positions(game):
-    """All states of a game."""
-    front = [fl.new_state(game)]
-    while front:
-        state = front.pop()
-        yield state
-        for action in state.actions():
-            after = state.clone()
-            after.play(action)
-            front.append(after)
 
 
 def looked_up(table, state):
@@ -49,7 +38,7 @@ POLICIES = {
 def test_a_state_and_the_table_give_the_same_answer(name):
     policy, compared = POLICIES[name](), 0
     table = policy.table("kuhn_poker")
-    for state in positions("kuhn_poker"):
+    for state in histories("kuhn_poker"):
         if state.player >= 0:
             odds = policy.at(state)
             assert list(odds) == [state.action_text(action) for action in state.actions()]
@@ -115,7 +104,7 @@ def test_values_and_reach_are_those_of_a_slow_oracle(game, states):
     policy, compared = fl.Biased(0.8, seed=1), 0
     slow, table, done = slow_values(game, policy), policy.table(game), set()
     rows = {(row["seat"], tuple(row["seen"])): row for row in table}
-    for state in positions(game):
+    for state in histories(game):
         seat = state.player
         if seat >= 0 and (key := (seat, *state.observations(seat))) not in done:
             done.add(key)
@@ -209,7 +198,7 @@ def test_the_agent_policy_says_what_its_actions_are_worth(saved, game):
     name, policy = saved(game)
     table, compared = policy.table(), 0
     with fl.load_agent(name) as agent:
-        for state in positions(game):
+        for state in histories(game):
             if state.player >= 0:
                 thought, row = fl.analyse(state, agent), looked_up(table, state)
                 assert {r["action"]: r["odds"] for r in thought.actions} == pytest.approx(row["odds"])
