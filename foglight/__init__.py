@@ -17,15 +17,16 @@ from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.plans import counterfactual_values, realised
 from foglight.solving.whole.solved import Solved
 from foglight.solving.whole.solver import best_response, exploitability, game_value, nash_conv, policy_values, solve
-from foglight.state import State, new_state
+from foglight.state import State, new_state, state_of
 from foglight.version import __version__
-from foglight.worlds.filter import HistoryFilter, history_filter
+from foglight.worlds.filter import HistoryFilter, belief, history_filter
 from foglight.worlds.marginals import Marginals
 from foglight.worlds.regeneration import BeliefLost
 from foglight.worlds.sparsity import public_state_sizes
 from foglight.worlds.tracker import Tracker, Worlds
 
 if TYPE_CHECKING:
+    from foglight.analysis import Analysis, analyse
     from foglight.arena.ratings import Rating, rate
     from foglight.arena.report import draw_tournament, draw_win_rates
     from foglight.arena.tournament import Tournament, play_tournament
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from foglight.solving.depth_limited.resolving import opponent_values, resolve_safely, resolve_unsafely
     from foglight.solving.depth_limited.subgame import Evaluator, Function, Oracle, Subgames
     from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, solve_trunk, trunk_exploitability
+    from foglight.solving.whole.policy_table import PolicyTable
     from foglight.solving.whole.q_learning import q_learning
     from foglight.values.networks.datasets import DatasetRequest
     from foglight.values.networks.evaluator import Network
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from foglight.values.trunk.generation import generate_dataset
 
 _LATER = {  # modules of the names that are imported at their first use, which makes `import foglight` a third faster
+    "foglight.analysis": ("Analysis", "analyse"),
     "foglight.arena.ratings": ("Rating", "rate"),
     "foglight.arena.report": ("draw_tournament", "draw_win_rates"),
     "foglight.arena.tournament": ("Tournament", "play_tournament"),
@@ -53,6 +56,7 @@ _LATER = {  # modules of the names that are imported at their first use, which m
     "foglight.solving.depth_limited.resolving": ("opponent_values", "resolve_safely", "resolve_unsafely"),
     "foglight.solving.depth_limited.subgame": ("Evaluator", "Function", "Oracle", "Subgames"),
     "foglight.solving.depth_limited.trunk": ("Trunk", "TrunkJudge", "solve_trunk", "trunk_exploitability"),
+    "foglight.solving.whole.policy_table": ("PolicyTable",),
     "foglight.solving.whole.q_learning": ("q_learning",),
     "foglight.values.networks.datasets": ("DatasetRequest",),
     "foglight.values.networks.evaluator": ("Network",),  # needs PyTorch, as the next two do
@@ -100,6 +104,7 @@ __all__ = [
     "PUBLIC",
     "TERMINAL",
     "Agent",
+    "Analysis",
     "BadInput",
     "BeliefLost",
     "Between",
@@ -118,6 +123,7 @@ __all__ = [
     "Network",
     "OneOf",
     "Oracle",
+    "PolicyTable",
     "Rating",
     "Record",
     "Seat",
@@ -138,8 +144,10 @@ __all__ = [
     "__version__",
     "agent_names",
     "agent_policy",
+    "analyse",
     "as_openspiel_bot",
     "behaviour_of",
+    "belief",
     "best_response",
     "constants",
     "counterfactual_values",
@@ -171,6 +179,7 @@ __all__ = [
     "resolve_unsafely",
     "solve",
     "solve_trunk",
+    "state_of",
     "strategy_fusion",
     "tabular",
     "trunk_exploitability",

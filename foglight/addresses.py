@@ -100,8 +100,13 @@ def class_text(made: type) -> str:
     return offers.get(address, address)
 
 
-def text_of(thing: Any, *, complete: bool = False) -> str:
-    """The text of a game or an agent, from which it can be made again: `dark_hex(rows=4,cols=4)`.
+def text_of(thing: Any) -> str:
+    """The text of a game or an agent with the options that differ from their defaults."""
+    return str(spec_of(thing))
+
+
+def spec_of(thing: Any, *, complete: bool = False) -> Spec:
+    """The name and the options of a game or an agent, from which it can be made again: `dark_hex(rows=4,cols=4)`.
 
     It has the options that differ from their defaults, or all of them if it is to be `complete`. A value that cannot be
     written as text is replaced by a digest: such a text tells things apart, but nothing can be made from it. BadInput
@@ -118,7 +123,7 @@ def text_of(thing: Any, *, complete: bool = False) -> str:
         value = getattr(thing, key)
         if complete or not _same(value, parameter.default):
             pairs.append((key, as_written(hints.get(key), value) if isinstance(value, _PLAIN) else _digest(value)))
-    return str(Spec(class_text(made), tuple(pairs)))
+    return Spec(class_text(made), tuple(pairs))
 
 
 def _same(value: Any, default: Any) -> bool:
@@ -134,4 +139,4 @@ def _digest(value: Any) -> str:
 
 def game_text(game: Any) -> str:
     """The text of a game with all its parameters, which `load_game` reads back to an equal game."""
-    return text_of(game, complete=True)
+    return str(spec_of(game, complete=True))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy import int64, uint64
 
 from foglight.compile import implements, jitable, required
-from foglight.names import Between
+from foglight.names import BadInput, Between
 from foglight.randomness import fold
 from foglight.rules import Game, key
 
@@ -20,12 +20,40 @@ def weigh(policy: Any, game: Game, world: Any, seat: int, actions: Any, n: int, 
     """Write the probability of each of the mover's n legal `actions` into `out`; `seat` is the mover."""
 
 
+def _at(policy: Any, state: Any) -> dict[str, float]:
+    """The probability of each legal action at a `State`, by the action's name."""
+    if state.player < 0:
+        raise BadInput("nobody decides here: " + ("chance is to move" if state.actions() else "the game is over"))
+    choices = state.choices()
+    actions, odds = np.array(list(choices), np.int64), np.empty(len(choices))
+    weigh(policy, state.game, state.world, state.player, actions, len(actions), odds)
+    return {names[0]: share for names, share in zip(choices.values(), odds.tolist(), strict=True)}
+
+
+def _table(policy: Any, game: str | Game, limit: int, memory: float) -> Any:
+    """The policy at every information state of a game, as a `PolicyTable`.
+
+    A game of more than `limit` information states is refused, and so is one whose tree needs more than `memory` GiB.
+    """
+    from foglight.solving.whole.policy_table import policy_table
+
+    return policy_table(game, policy, limit, memory)
+
+
 class Uniform(NamedTuple):
     """The policy that plays every legal action with the same probability.
 
     >>> [round(value, 6) for value in fl.policy_values("kuhn_poker", fl.Uniform())]
     [0.125, -0.125]
     """
+
+    def at(self, state: Any) -> dict[str, float]:
+        """The probability of each legal action at a `State`, by the action's name."""
+        return _at(self, state)
+
+    def table(self, game: str | Game, *, limit: int = 100_000, memory: float = 4.0) -> Any:
+        """The policy at every information state of a game, as a `PolicyTable`."""
+        return _table(self, game, limit, memory)
 
 
 @implements(Uniform, "weigh")
@@ -48,6 +76,14 @@ class Biased(NamedTuple):
     bias: Annotated[float, Between(0, 1)] = 0.5
     seed: Annotated[int, Between(0, 2**63 - 1)] = 0
 
+    def at(self, state: Any) -> dict[str, float]:
+        """The probability of each legal action at a `State`, by the action's name."""
+        return _at(self, state)
+
+    def table(self, game: str | Game, *, limit: int = 100_000, memory: float = 4.0) -> Any:
+        """The policy at every information state of a game, as a `PolicyTable`."""
+        return _table(self, game, limit, memory)
+
 
 @implements(Biased, "weigh")
 def _weigh_biased(policy, game, world, seat, actions, n, out):
@@ -64,11 +100,31 @@ class Tabular(NamedTuple):
     >>> value, best = fl.best_response("kuhn_poker", fl.Uniform(), seat=0)
     >>> isinstance(best, fl.Tabular), len(best.keys), best.begins[:3].tolist()
     (True, 12, [0, 2, 4])
+    >>> state = fl.new_state("kuhn_poker")
+    >>> for action in (0, 1):  # the jack for seat 0, the queen for seat 1
+    ...     state.play(action)
+    >>> best.at(state)  # and best.table("kuhn_poker") shows all information states
+    {'check': 0.0, 'bet': 1.0}
     """
 
     keys: np.ndarray  # uint64[k], ascending: the keys of the information states
     begins: np.ndarray  # int64[k + 1]: the index of each state's first probability, and the number of all
     probabilities: np.ndarray  # float64[begins[-1]], in the order of the legal actions
+
+    def table(self, game: str | Game, *, limit: int = 100_000, memory: float = 4.0) -> Any:
+        """The policy at every information state of a game, as a `PolicyTable`."""
+        return _table(self, game, limit, memory)
+
+    def at(self, state: Any) -> dict[str, float]:
+        """The probability of each legal action at a `State`, by the action's name."""
+        if state.player >= 0:
+            row = _find(self.keys, np.uint64(key(state.game, state.world, state.player)))
+            if row >= 0 and self.begins[row + 1] - self.begins[row] != len(state.actions()):
+                raise BadInput(f"the policy belongs to another game: its numbers of actions are not {state.game}'s")
+        return _at(self, state)
+
+    def __repr__(self) -> str:
+        return f"<Tabular policy: {len(self.keys):,} information states>"
 
 
 @jitable

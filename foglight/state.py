@@ -16,6 +16,7 @@ from foglight.rules import (
     PUBLIC,
     TERMINAL,
     Game,
+    World,
     action_names,
     begin,
     board,
@@ -32,6 +33,9 @@ from foglight.rules import (
     transition,
     view,
 )
+from foglight.text import html_text
+
+_SHOWN = 8  # actions that `repr` names, the last ones
 
 
 class State:
@@ -54,6 +58,7 @@ class State:
         self.num_players: int = num_players(self.game)
         self.world = new_worlds(self.game, 1)[0]
         begin(self.game, self.world)
+        self._from_start = True  # whether the history is known; not after `state_of`
         self._history: list[int] = []
         self._worlds = [self.world]  # the start, then the world after each action
         self._observations: list[list[int]] = [[] for _ in range(1 + self.num_players)]  # by viewer, the public first
@@ -111,19 +116,25 @@ class State:
 
     def history(self) -> list[int]:
         """The actions so far, outcomes of chance included."""
+        self._need_history()
         return list(self._history)
 
     def observations(self, viewer: int) -> list[int]:
         """The observations of a viewer (a seat or PUBLIC) so far, as codes: its information state."""
-        return list(self._observations[1 + self._viewer(viewer)])
+        viewer = self._viewer(viewer)
+        self._need_history()
+        return list(self._observations[1 + viewer])
 
     def information(self, seat: int) -> str:
         """The information state of a viewer as text: the seat's view, and its observations in order."""
         viewer = self._viewer(seat)
-        log = ", ".join(self._observation_texts(viewer)) or "nothing yet"
+        self._need_history()
+        log = ", ".join(self.observation_texts(viewer)) or "nothing yet"
         return f"{view(self.game, self.world, viewer)}\nso far: {log}" if viewer != PUBLIC else f"so far: {log}"
 
-    def _observation_texts(self, viewer: int) -> list[str]:
+    def observation_texts(self, viewer: int) -> list[str]:
+        """The observations of a viewer so far, in words."""
+        self._need_history()
         steps = zip(self._worlds, self._history, self._worlds[1:], strict=False)
         return [
             observation_text(self.game, before, action, after, viewer)
@@ -136,8 +147,32 @@ class State:
             raise BadInput(f"there is no viewer {viewer}; give a seat from 0 to {self.num_players - 1}, or PUBLIC")
         return viewer
 
+    def _need_history(self) -> None:
+        if not self._from_start:
+            raise BadInput(
+                "this state was made from a world alone, so its history and observations are not known; "
+                "play it from fl.new_state to have them"
+            )
+
     def __str__(self) -> str:
         return board(self.game, self.world)
+
+    def __repr__(self) -> str:
+        steps = list(zip(self._worlds, self._history, strict=False))[-_SHOWN:]
+        moves = ", ".join(action_names(self.game, world, action)[0] for world, action in steps)
+        if len(self._history) > _SHOWN:
+            moves = f"{len(self._history)} actions, the last {moves}"
+        begin = [] if self._from_start else ["from a world alone"]
+        way = [*begin, f"after {moves}"] if moves else begin or ["at the start"]
+        return f"<State: {self.game} {', '.join(way)}; {self._situation_text()}>"
+
+    def _situation_text(self) -> str:
+        if self.player == TERMINAL:
+            return f"over, returns {', '.join(f'{payoff:g}' for payoff in self._returns)}"
+        return "chance to move" if self.player == CHANCE else f"seat {self.player} to move"
+
+    def _repr_html_(self) -> str:
+        return html_text(str(self), f"{self.game}: {self._situation_text()}")
 
     def action_text(self, action: int) -> str:
         """The name of an action."""
@@ -162,6 +197,37 @@ def new_state(game: Game) -> State:
     (2, [0, 1, 2], [0.0, 0.0])
     """
     return State(game)
+
+
+def state_of(game: str | Game, row: World) -> State:
+    """A world as a state, such as a row of `tracker.worlds()`.
+
+    It can be shown, asked for its actions and played on. How it came about is not in a world, so `history`,
+    `observations` and `information` refuse.
+
+        >>> tracker = fl.Tracker("kuhn_poker", seat=0)
+        >>> tracker.observe(1)  # the jack
+        >>> for row in tracker.worlds().rows:
+        ...     print(fl.state_of("kuhn_poker", row))
+        seat 0: jack, seat 1: queen, pot 2
+        seat 0: jack, seat 1: king, pot 2
+    """
+    state = State(game)
+    world = new_worlds(state.game, 1)[0]
+    if isinstance(world, np.ndarray):
+        words = np.asarray(row)
+        if words.shape != world.shape or words.dtype.kind not in "iu":
+            raise BadInput(
+                f"a world of {state.game} is one row of {len(world)} whole numbers, such as tracker.worlds().rows[0], "
+                f"not an array of shape {words.shape} and type {words.dtype}"
+            )
+        row = words.astype(np.uint64, copy=False)
+    elif type(row) is not type(world):
+        raise BadInput(f"a world of {state.game} is one of tracker.worlds().rows, not {type(row).__name__}")
+    copy_world(state.game, world, row)
+    state.world, state._worlds, state._from_start = world, [world], False
+    state._look()
+    return state
 
 
 def replay(game: Game, actions: Iterable[int]) -> State:

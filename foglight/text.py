@@ -1,5 +1,6 @@
-"""Text for people: names of cells, boards as grids, and sentences about seats."""
+"""Text for people: names of cells, boards as grids, sentences about seats, and tables as text and as HTML."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -30,3 +31,68 @@ def grid(rows: int, cols: int, sets: dict[str, Any], slant: int = 0) -> str:
     for r in range(rows):
         lines.append(f"{r + 1:>2} " + " " * (slant * r) + " ".join(shown[r * cols : (r + 1) * cols]))
     return "\n".join(lines)
+
+
+def aligned(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as a table of text; the keys of the first row are the headings. Columns of numbers stand right."""
+    if not rows:
+        return ""
+    columns = list(rows[0])
+    cells = [columns, *([str(row[column]) for column in columns] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    right = [all(isinstance(row[column], int | float) for row in rows) for column in columns]
+    lines = [
+        "  ".join(
+            text.rjust(width) if is_right else text.ljust(width)
+            for text, width, is_right in zip(line, widths, right, strict=True)
+        ).rstrip()
+        for line in cells
+    ]
+    return "\n".join(lines)
+
+
+def html_table(rows: Sequence[Mapping[str, Any]], caption: str = "") -> str:
+    """Rows as a table of HTML; the keys of the first row are the headings."""
+    head = "".join(f"<th>{_escape(str(column))}</th>" for column in (rows[0] if rows else ()))
+    body = [[(str(value), None) for value in row.values()] for row in rows]
+    return html_grid(body, caption, f"<thead><tr>{head}</tr></thead>")
+
+
+def html_grid(rows: Sequence[Sequence[tuple[str, float | None]]], caption: str = "", head: str = "") -> str:
+    """Cells as a table of HTML. Each is a text and its heat from 0 to 1, or None; `head` is HTML already."""
+    lines = ["".join(f"<td{_style(heat)}>{_escape(text)}</td>" for text, heat in row) for row in rows]
+    title = f"<caption>{_escape(caption)}</caption>" if caption else ""
+    return f"<table>{title}{head}<tbody>{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody></table>"
+
+
+def html_text(text: str, caption: str = "") -> str:
+    """Text with fixed columns, such as a board, as HTML."""
+    title = f"<div>{_escape(caption)}</div>" if caption else ""
+    return f"{title}<pre>{_escape(text)}</pre>"
+
+
+def _escape(text: str) -> str:
+    from html import escape  # its table of entities would slow down `import foglight`
+
+    return escape(text)
+
+
+def ansi(text: str, heat: float | None) -> str:
+    """Text on the colour of its heat, from 0 to 1, by the codes of terminals; without heat it stays as it is."""
+    if heat is None:
+        return text
+    red, green, blue = _colour(heat)
+    return f"\x1b[48;2;{red};{green};{blue}m{text}\x1b[0m"
+
+
+def _style(heat: float | None) -> str:
+    if heat is None:
+        return ""
+    red, green, blue = _colour(heat)
+    return f' style="background:rgb({red},{green},{blue});color:white"'
+
+
+def _colour(heat: float) -> tuple[int, int, int]:
+    """Red, green and blue of a heat from 0 to 1."""
+    level = int(40 + 180 * heat)
+    return level, level // 4, 0

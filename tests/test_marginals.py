@@ -5,7 +5,6 @@ import json
 import pytest
 
 import foglight as fl
-from foglight.cli._belief import heat
 from foglight.games import game_class
 from foglight.rules import contents, places
 from foglight.worlds.marginals import marginals
@@ -105,5 +104,5 @@ def test_bad_input_gets_one_line(run, arguments, advice):
 
 def test_tables_and_boards_are_drawn():
     # seen from x after b2, o's one mark is on any of eight cells
-    assert heat(belief(played("phantom_ttt", "b2", "a1"), 0, mover=0)).plain.count("o 12%") == 8
-    assert heat(belief(played("kuhn_poker", "jack", "queen"), 0)).row_count == 2
+    assert belief(played("phantom_ttt", "b2", "a1"), 0, mover=0).heat().count("o 12%") == 8
+    assert len(belief(played("kuhn_poker", "jack", "queen"), 0).heat().splitlines()) == 3

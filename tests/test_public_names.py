@@ -40,11 +40,13 @@ def test_a_public_name_shows_how_it_is_used(name):
 
 # what other functions give; their examples show who gives it
 RESULTS = [
+    "Analysis",
     "Explanation",
     "HistoryFilter",
     "IllegalAction",
     "Marginals",
     "MatchResult",
+    "PolicyTable",
     "Rating",
     "State",
     "Tournament",

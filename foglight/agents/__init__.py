@@ -9,11 +9,12 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from foglight.addresses import AGENTS, named_class, names_of, text_of
+from foglight.addresses import AGENTS, named_class, names_of, spec_of, text_of
 from foglight.games import load_game
-from foglight.names import BadInput, Spec, construct, parse_spec
+from foglight.names import BadInput, Spec, construct, listed, parse_spec
 from foglight.randomness import fold
 from foglight.rules import Game
+from foglight.text import html_table
 from foglight.worlds.consistent import legal_actions
 
 
@@ -46,6 +47,25 @@ class Explanation:
         self.values = self.values or [math.nan] * len(self.actions)
         self.visits = self.visits or [0] * len(self.actions)
 
+    def __repr__(self) -> str:
+        worth = self.values[self.actions.index(self.action)]
+        parts = [f"action {self.action} of {listed(self.actions)}"]
+        if not math.isnan(worth):
+            parts.append(f"value {worth:+.3f}")
+        if self.worlds:
+            parts.append(f"{self.worlds:,} worlds, {'all there are' if self.exact else 'a sample'}")
+        if self.iterations:
+            parts.append(f"{self.iterations:,} iterations")
+        return f"<Explanation: {'; '.join([*parts, f'{1000 * self.seconds:,.1f} ms'])}>"
+
+    def _repr_html_(self) -> str:
+        columns = (self.actions, self.values, self.visits)
+        rows = [
+            {"action": action, "value": f"{value:+.3f}", "visits": f"{visits:,}"}
+            for action, value, visits in zip(*columns, strict=True)
+        ]
+        return html_table(rows, repr(self)[1:-1])
+
 
 class Agent:
     """A player: it gets the observations of its seat and is asked for actions.
@@ -69,6 +89,20 @@ class Agent:
     at_terminal: bool = False  # whether it needs a person at the terminal; if so, `read` is called before `act`
     gives_reasons: bool = False  # whether each `act` leaves an `explanation`
     explanation: Explanation | None = None  # of the last action
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__repr__" not in vars(cls):
+            cls.__repr__ = Agent.__repr__  # type: ignore[method-assign]  # else @dataclass would write one of its own
+
+    def __repr__(self) -> str:
+        """`Epimc(depth=3,subgame=cfr+)`: the options that differ from their defaults, as people write them."""
+        name = type(self).__name__
+        try:
+            options = spec_of(self).arguments
+        except BadInput:  # it does not keep its options
+            return f"{name}(...)"
+        return str(Spec(name, options)) if options else f"{name}()"
 
     def check(self, game: Game) -> None:
         """Raise a BadInput that says why, if the agent cannot play this game."""

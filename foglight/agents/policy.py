@@ -2,7 +2,8 @@
 
 Information states that are not in the table are played uniformly. The table lists information states by the seat's key
 in a world. Where that differs from the key of the seat's observations, as in most games of OpenSpiel, the whole game is
-traversed once to map one to the other, which takes no longer than solving it did.
+traversed once to map one to the other, which takes no longer than solving it did. Its explanations say what each
+action is worth against the policy itself.
 """
 
 import functools
@@ -13,7 +14,7 @@ from typing import Annotated
 
 import numpy as np
 
-from foglight.agents import Agent
+from foglight.agents import Agent, Explanation
 from foglight.names import BadInput
 from foglight.randomness import fold, weighted
 from foglight.rules import (
@@ -31,13 +32,18 @@ from foglight.rules import (
     player,
     transition,
 )
+from foglight.solving.whole.behaviour import behaviour_of
+from foglight.solving.whole.plans import action_values
 from foglight.solving.whole.solved import Solved
+from foglight.solving.whole.solver import sequence_form
+from foglight.solving.whole.tree import TooLarge
 
 
 @dataclass
 class Policy(Agent):
     """Plays a policy saved by 'foglight solve GAME --save PATH'."""
 
+    gives_reasons = True
     file: Annotated[str, "path of the policy; it must be given"] = ""
 
     def check(self, game: Game) -> None:
@@ -55,11 +61,31 @@ class Policy(Agent):
         actions = actions or self.legal_actions()
         odds = self.probabilities(actions)
         possible = np.flatnonzero(odds > 0.0)  # a rounding error must not choose an action of probability 0
-        return actions[int(possible[weighted(self.random(), odds[possible], len(possible))])]
+        action = actions[int(possible[weighted(self.random(), odds[possible], len(possible))])]
+        self.explanation = Explanation(action, list(actions), notes={"odds": odds.tolist()})
+        return action
+
+    def explain(self) -> Explanation:
+        """The explanation of the last action. Values are exact: expected payoffs if all seats play the policy.
+
+        They are computed here and not by `act`, because they need the tree of the whole game.
+        """
+        why = super().explain()
+        policy = self.policy
+        how = "linear programming" if policy.method == "lp" else f"{policy.method}, {policy.iterations:,} iterations"
+        why.notes |= {"policy": f"{how}, exploitability {policy.exploitability:.2g}"}
+        try:
+            values, reach = _worth(self.game, self.file, *_stamp(self.file)).get(self._number, ((), 0.0))
+        except TooLarge as error:
+            why.notes["values"] = f"not known: {error}"
+            return why
+        why.values = list(values) or why.values
+        why.notes |= {"values": "expected payoffs if all seats play the policy", "reach": reach}
+        return why
 
     def probabilities(self, actions: Sequence[int] | None = None) -> np.ndarray:
         actions = actions or self.legal_actions()
-        number = np.uint64(self.key if self.keys is None else self.keys.get(self.key, 0))  # the key in the table
+        number = self._number
         row = int(np.searchsorted(self.policy.keys, number))
         if row == len(self.policy.keys) or self.policy.keys[row] != number:
             return np.full(len(actions), 1.0 / len(actions))
@@ -71,19 +97,39 @@ class Policy(Agent):
             )
         return odds
 
+    @property
+    def _number(self) -> np.uint64:
+        """The key of the information state in the table."""
+        return np.uint64(self.key if self.keys is None else self.keys.get(self.key, 0))
+
 
 def _read(file: str) -> Solved:
     """The policy in a file, read again only if the file has changed."""
+    return _read_once(file, *_stamp(file))
+
+
+def _stamp(file: str) -> tuple[int, int]:
+    """When the file was changed, and its size."""
     try:
-        stamp = Path(file).stat()
+        facts = Path(file).stat()
     except OSError as error:
         raise BadInput(f"cannot read {file}: {error.strerror}") from None
-    return _read_once(file, stamp.st_mtime_ns, stamp.st_size)
+    return facts.st_mtime_ns, facts.st_size
 
 
 @functools.lru_cache(maxsize=8)
 def _read_once(file: str, changed: int, size: int) -> Solved:
     return Solved.load(file)
+
+
+@functools.lru_cache(maxsize=8)
+def _worth(game: Game, file: str, changed: int, size: int) -> dict[np.uint64, tuple[list[float], float]]:
+    """By key of the information state: the value of each action and the reach probability, if all play the policy."""
+    sequences = sequence_form(game)
+    values, reach = action_values(sequences, behaviour_of(sequences, _read_once(file, changed, size)))
+    spans = zip(sequences.form.begins.tolist(), sequences.form.ends.tolist(), strict=True)
+    rows = ((values[begin:end].tolist(), float(reach[state])) for state, (begin, end) in enumerate(spans))
+    return dict(zip(sequences.keys, rows, strict=True))
 
 
 @functools.lru_cache(maxsize=8)

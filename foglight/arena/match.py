@@ -29,6 +29,7 @@ from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.rules import Game, num_players
 from foglight.state import new_state
+from foglight.text import aligned, html_table
 from foglight.version import __version__
 
 Progress = Callable[[int, int], None]  # called with the games finished and the games in total
@@ -113,6 +114,33 @@ class MatchResult:
                 for agent, name in enumerate(self.agents)
             ],
         }
+
+    def _rows(self) -> list[dict[str, str]]:
+        """One row of text per agent, for tables."""
+        rows = []
+        for agent, name in enumerate(self.agents):
+            low, high = self.interval(agent)
+            mean = f"{self.mean_returns[agent]:+.3f} ± {self.standard_errors[agent]:.3f}"
+            row = {
+                "agent": name,
+                "win rate": f"{self.win_rate(agent):.1%}",
+                "95 % interval": f"{low:.1%} to {high:.1%}",
+            }
+            rows.append({**row, "mean return": mean})
+        return rows
+
+    def _title(self) -> str:
+        return f"{self.game}, {self.games} games, seed {self.seed}"
+
+    def __str__(self) -> str:
+        return f"{self._title()}\n{aligned(self._rows())}"
+
+    def __repr__(self) -> str:
+        rates = (f"{name} {self.win_rate(agent):.1%}" for agent, name in enumerate(self.agents))
+        return f"<MatchResult: {self._title()}; {', '.join(rates)}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(self._rows(), self._title())
 
 
 def play_match(

@@ -38,6 +38,7 @@ from foglight.games import load_game
 from foglight.names import BadInput, Spec, listed, parse_spec, unknown
 from foglight.rules import Game, num_players
 from foglight.state import new_state
+from foglight.text import aligned, html_table
 from foglight.version import __version__
 
 _ALL_ORDERS = 4  # most seats with which a table plays in every order
@@ -135,6 +136,36 @@ class Tournament:
             for game in self.games
         }
         return data
+
+    def _rows(self) -> list[dict[str, str]]:
+        """One row of text per agent, for tables, best first."""
+        return [
+            {
+                "agent": rating.agent,
+                "Elo": f"{rating.rating:+.0f}",
+                "95 % interval": f"{rating.low:+.0f} to {rating.high:+.0f}",
+                "score": f"{rating.score:g} of {rating.games:g}",
+            }
+            for rating in self.ratings()
+        ]
+
+    def _title(self) -> str:
+        return f"{', '.join(self.games)}, {self.played} games played, seed {self.seed}"
+
+    def __str__(self) -> str:
+        return f"{self._title()}\n{aligned(self._rows())}"
+
+    def __repr__(self) -> str:
+        ratings = (f"{rating.agent} {rating.rating:+.0f}" for rating in self.ratings())
+        return f"<Tournament: {self._title()}; {', '.join(ratings)} Elo>"
+
+    def _repr_html_(self) -> str:
+        return html_table(self._rows(), self._title()) + html_table(self._cross_rows(), "row against column, wins")
+
+    def _cross_rows(self) -> list[dict[str, str]]:
+        """The win rate of each agent (row) against each other one (column)."""
+        rates = {(row["agent"], row["against"]): f"{row['win_rate']:.0%}" for row in self.crosstable()}
+        return [{"": one, **{other: rates.get((one, other), "") for other in self.agents}} for one in self.agents]
 
 
 def play_tournament(

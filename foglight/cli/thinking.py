@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
 import foglight as fl
 from foglight.cli._app import Json, Seed, app, bar, err, fail, out, show
-from foglight.names import BadInput, parse_spec
+from foglight.names import BadInput
 
 
 @app.command()
@@ -29,6 +30,9 @@ def solve(
         Path | None, typer.Option(help="File that keeps the policy; run the command again to resume.")
     ] = None,
     memory: Annotated[float, typer.Option(help="GiB that the game tree may take.")] = 4.0,
+    show_: Annotated[
+        bool, typer.Option("--show", help="Print what the policy plays at every information state.")
+    ] = False,
     seed: Seed = 0,
     json_: Json = False,
 ) -> None:
@@ -51,12 +55,17 @@ def solve(
             fail(f"stopped; what was done is in {save}, but for the last seconds, and the same command goes on", 130)
         fail("stopped; nothing is kept yet" if save else "stopped; --save FILE would keep what is done", 130)
     seconds, nodes = time.perf_counter() - begin, sequences.tree.num_nodes
+    table = policy.table(limit=sequences.num_states, memory=memory) if show_ else None
     if json_:
         facts = {"game": policy.game, "method": policy.method, "iterations": policy.iterations}
         facts |= {"value": policy.value, "exploitability": policy.exploitability}
         facts |= {"seconds": seconds, "tree_seconds": tree_seconds, "saved": str(save) if save else None}
-        typer.echo(json.dumps({**facts, "nodes": nodes, "information_states": sequences.num_states}, indent=2))
+        facts |= {"nodes": nodes, "information_states": sequences.num_states}
+        typer.echo(json.dumps(facts | ({"table": table.rows} if table else {}), indent=2))
         return
+    if table:
+        show(table.lines())
+        typer.echo()
     rows = {
         "value to seat 0": f"{policy.value:.9g}",
         "exploitability": f"{policy.exploitability:.3g}",
@@ -107,36 +116,14 @@ def belief(
     json_: Json = False,
 ) -> None:
     """Show what a seat has observed, and the probabilities of what is hidden from it."""
-    from foglight.cli._belief import heat
-
     state = _position(game, moves, store, number, after)
-    if not -1 <= seat < state.num_players:
-        raise BadInput(f"{state.game} has seats 0 to {state.num_players - 1}, not {seat}")
-    mover = seat if state.player == seat else None
-    histories = fl.history_filter(state.game, state.observations(seat), seat, mover=mover)
-    marginals = histories.belief(seed=seed)
+    found = fl.belief(state, seat, seed=seed)
     if plot is not None:
-        title = f"what seat {seat} may think" if seat >= 0 else "the public view"
-        marginals.draw(plot, f"{state.game}: {title}")
+        found.draw(plot)
     if json_:
-        typer.echo(json.dumps({**marginals.summary(), **_counts(histories)}, indent=2))
+        typer.echo(json.dumps(found.summary(), indent=2))
         return
-    out.print(state.information(seat))
-    kind = "all" if marginals.exact else "a sample of"
-    what = "deals" if marginals.exact and histories.method == "deals" else "worlds"
-    out.print(f"\n{kind} {marginals.worlds} {what} that agree with this, every history alike:\n")
-    out.print(heat(marginals))
-
-
-def _counts(histories: Any) -> dict[str, int | None]:
-    """The number of histories, and of deals in a card game; None where that cannot be counted."""
-    counts: dict[str, int | None] = {}
-    for name, count in (("histories", histories.count), ("deals", histories.deals)):
-        try:
-            counts[name] = count()
-        except BadInput:
-            counts[name] = None
-    return counts
+    out.print(Text.from_ansi(found.text(colour=out.is_terminal)), soft_wrap=True)
 
 
 @app.command()
@@ -184,28 +171,8 @@ def analyse(
     json_: Json = False,
 ) -> None:
     """Ask an agent what it would play at a position, and why; it gets only the observations of the seat to move."""
-    from foglight.agents import Seat, agent_class
-    from foglight.cli._explaining import account, tell
-
-    if seed < 0:
-        raise BadInput(f"seed must be at least 0, not {seed}")
-    if not agent_class(parse_spec(agent).name).gives_reasons:
-        raise BadInput(f"{agent} does not say why it plays what it plays; ask one that searches, such as epimc")
     state = _position(game, moves, store, number, after)
-    if state.player < 0:
-        what = "the game is over" if not state.actions() else "chance is to move; add its outcome to the moves"
-        raise BadInput(f"nobody decides here: {what}")
-    if seat not in (None, state.player):
+    if seat not in (None, state.player) and state.player >= 0:
         raise BadInput(f"seat {state.player} is to move here, not {seat}; leave --seat out, or give other moves")
-    with fl.load_agent(agent) as loaded:
-        Seat(loaded, state.game, state.player, seed, state.observations(state.player))
-        if loaded.time:
-            loaded.act(state.actions())  # compiles and loads kernels, so that the next call uses its time for search
-        loaded.act(state.actions())
-        facts = account(loaded, state.choices())
-    if json_:
-        position = {"game": str(state.game), "seat": state.player, "agent": agent}
-        typer.echo(json.dumps({**position, **facts}, indent=2))
-        return
-    out.print(f"{state.information(state.player)}\n\n{agent} on seat {state.player} plays {facts['action']}:\n")
-    tell(facts)
+    thought = fl.analyse(state, agent, seed)
+    typer.echo(json.dumps(thought.summary(), indent=2) if json_ else thought)

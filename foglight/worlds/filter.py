@@ -12,6 +12,7 @@ probability, chance included.
 
 import importlib.util
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,7 @@ class HistoryFilter:
             raise BadInput(
                 f"there is no viewer {viewer}; give a seat from 0 to {num_players(self.game) - 1}, or PUBLIC"
             )
-        self._policy, self._mover = policy, mover
+        self.policy, self._mover = policy, mover
         self._worker: Any
         if method == "auto" and is_trick_taking(self.game):
             self._worker = self._deals_or_layers()
@@ -79,8 +80,14 @@ class HistoryFilter:
             self._worker = self._made(self._chosen() if method == "auto" else method)
         self.method = next(name for name, worker in _WORKERS.items() if isinstance(self._worker, worker))
 
+    def __repr__(self) -> str:
+        viewer = f"seat {self.viewer}" if self.viewer >= 0 else "the public"
+        turn = "" if self._mover is None else ", to move" if self._mover == self.viewer else f", mover {self._mover}"
+        seen = f"{len(self.observations)} observations of {viewer}"
+        return f"<HistoryFilter: {self.game}, {seen}{turn}, by {self.method}>"
+
     def _made(self, method: str) -> Any:
-        arguments = (self.game, self.observations, self.viewer, self._policy)
+        arguments = (self.game, self.observations, self.viewer, self.policy)
         if method == "sat":
             return Sat(*arguments, self._limit)
         if method == "deals":
@@ -88,7 +95,7 @@ class HistoryFilter:
         return Layers(*arguments, self._limit, self._mover)
 
     def _chosen(self) -> str:
-        if self._mover is not None or self._policy is not None or importlib.util.find_spec("pysat") is None:
+        if self._mover is not None or self.policy is not None or importlib.util.find_spec("pysat") is None:
             return "layers"
         return "layers" if formula(self.game, self.observations, self.viewer) is None else "sat"
 
@@ -166,11 +173,11 @@ class HistoryFilter:
 
     def _rules_out(self, state: State, action: int) -> bool:
         """Whether the policy gives this action probability 0."""
-        if self._policy is None or state.player == CHANCE:
+        if self.policy is None or state.player == CHANCE:
             return False
         actions = state.actions()
         odds = np.empty(len(actions))
-        weigh(self._policy, self.game, state.world, state.player, np.array(actions, np.int64), len(actions), odds)
+        weigh(self.policy, self.game, state.world, state.player, np.array(actions, np.int64), len(actions), odds)
         return bool(odds[actions.index(action)] <= 0.0)
 
     def deals(self) -> int:
@@ -192,6 +199,9 @@ class HistoryFilter:
         It is exact if at most `most` worlds are possible, else estimated from `most` draws. A trick-taking game is
         counted exactly at any size if it promises `playable_by_pairs` and there is no policy.
         """
+        return replace(self._belief(most, seed), source=self)
+
+    def _belief(self, most: int, seed: int) -> Marginals:
         of_cards = has_usual_places(self.game)
         if isinstance(self._worker, Layers) and (of_cards or len(self._worker.ends) <= most):
             self._worker._require()
@@ -243,3 +253,33 @@ def history_filter(
         (2, {'queen': 0.5, 'king': 0.5})
     """
     return HistoryFilter(game, observations, viewer, policy, method, limit, mover)
+
+
+def belief(state: State, seat: int | None = None, *, policy: Any = None, most: int = 2000, seed: int = 0) -> Marginals:
+    """What a seat may hold possible at a position: for each place of the game, the probability of each content.
+
+    `seat` is the seat to move unless given; PUBLIC stands for what everybody knows. Only the viewer's observations are
+    used. Histories count alike, or by their reach probability under a `policy`. The answer is exact if at most `most`
+    worlds are possible, else estimated from `most` draws. `print` shows a heat map, `draw` writes a picture, `table`
+    and `summary` give plain data.
+
+        >>> state = fl.new_state("kuhn_poker")
+        >>> for action in (0, 1):  # the jack for seat 0, the queen for seat 1
+        ...     state.play(action)
+        >>> print(fl.belief(state, 0))
+        you are seat 0 with jack, pot 2
+        so far: you get the jack
+        <BLANKLINE>
+        all 2 worlds that agree with this, every history alike:
+        <BLANKLINE>
+                jack  king  queen
+        seat 0  100%
+        seat 1         50%    50%
+    """
+    seat = state.player if seat is None else seat
+    if not PUBLIC <= seat < state.num_players:
+        raise BadInput(f"{state.game} has seats 0 to {state.num_players - 1}, not {seat}; or take PUBLIC, -1")
+    mover = seat if state.player == seat else None
+    histories = history_filter(state.game, state.observations(seat), seat, policy, mover=mover)
+    title = f"{state.game}: " + (f"what seat {seat} may think" if seat >= 0 else "the public view")
+    return replace(histories.belief(most, seed), title=title, information=state.information(seat))

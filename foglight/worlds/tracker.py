@@ -52,6 +52,9 @@ class Worlds:
     weights: np.ndarray  # float64[n], sum 1
     exact: bool  # whether these are all possible worlds
 
+    def __repr__(self) -> str:
+        return f"<Worlds: {_worlds_text(len(self.weights), self.exact)}>"
+
 
 class Tracker:
     """A seat's belief, updated one observation at a time from the start of the game.
@@ -150,6 +153,11 @@ class Tracker:
     def __len__(self) -> int:
         return len(self._weights)
 
+    def __repr__(self) -> str:
+        seat = f"seat {self.seat}" if self.seat >= 0 else "the public"
+        seen = f"{len(self.observations)} observation{'s' * (len(self.observations) != 1)}"
+        return f"<Tracker: {self.game}, {seat}, {seen}, {_worlds_text(len(self), self.exact)}>"
+
     def _adopt(self, explained: Explained) -> None:
         self._rows, self._weights, self._turns = explained.rows, _normalised(explained.weights), explained.turns
         self.exact = self.exact and not explained.thinned
@@ -203,6 +211,10 @@ class Tracker:
             return _reduced(explained, self.cap, random) if explained.turns.any() else None
         self._layers = [layer for layer in self._layers if layer.at <= first.at] + layers[:-1]
         return _reduced(explained, self.cap, random)
+
+
+def _worlds_text(number: int, exact: bool) -> str:
+    return f"{number:,} world{'s' * (number != 1)}, {'all there are' if exact else 'a sample'}"
 
 
 def _normalised(weights: np.ndarray) -> np.ndarray:

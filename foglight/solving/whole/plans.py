@@ -149,10 +149,35 @@ def counterfactual_values(
         >>> [own.round(6).tolist() for own in fl.counterfactual_values(sequences, uniform)]
         [[0.125], [-0.125]]
     """
+    return root_values(sequences, _earnings(sequences, behaviour, ranges))
+
+
+def _earnings(sequences: SequenceForm, behaviour: np.ndarray, ranges: Ranges | None = None) -> np.ndarray:
+    """The counterfactual value of each sequence when all seats follow this behaviour, float64[S]."""
     form, gradient, plan = sequences.under(ranges), np.zeros(len(behaviour)), realised(sequences, behaviour)
     for seat in range(sequences.tree.num_seats):
         _earn(form, behaviour, plan, seat, gradient)
-    return root_values(sequences, gradient)
+    return gradient
+
+
+def action_values(sequences: SequenceForm, behaviour: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What each action is worth when all seats follow this behaviour, and how often they come to decide.
+
+    The first array, float64[S], is the expected payoff of the seat that decides, after the action; nan for a root
+    sequence, and where chance and the other seats never lead. The second, float64[I], is the reach probability of each
+    information state.
+    """
+    form, plan, nodes = sequences.form, realised(sequences, behaviour), sequences.tree.deciding
+    states, shares = sequences.states[nodes], plan[sequences.sequences[nodes]]  # shares: float64[nodes, seats]
+    reach = np.bincount(states, sequences.chance[nodes] * shares.prod(1), sequences.num_states)
+    shares[np.arange(len(nodes)), sequences.tree.movers[nodes]] = 1.0  # counterfactual: the seat's own play is left out
+    others = np.bincount(states, sequences.chance[nodes] * shares.prod(1), sequences.num_states)
+    weights = np.zeros(sequences.num_sequences)
+    sizes = form.ends - form.begins
+    offsets = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    weights[np.repeat(form.begins, sizes) + offsets] = np.repeat(others, sizes)
+    worth = np.full(sequences.num_sequences, np.nan)
+    return np.divide(_earnings(sequences, behaviour), weights, out=worth, where=weights > 0.0), reach
 
 
 def best_response(

@@ -3,7 +3,7 @@
 import json
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,8 +11,14 @@ from foglight.compile import implements
 from foglight.files import replacing
 from foglight.names import BadInput
 from foglight.policies import Tabular, weigh_by_table
+from foglight.rules import Game
 from foglight.solving.whole.sequences import SequenceForm
+from foglight.state import State
+from foglight.text import aligned, html_table
 from foglight.version import __version__
+
+if TYPE_CHECKING:
+    from foglight.solving.whole.policy_table import PolicyTable
 
 _FORMAT = 1
 
@@ -23,6 +29,10 @@ class Solved(Tabular):
     >>> policy = fl.solve("kuhn_poker", iterations=100)
     >>> policy.game, policy.method, policy.iterations, policy.exploitability < 0.01
     ('kuhn_poker', 'cfr+', 100, True)
+    >>> print(policy.table().where("you get the king, seat 0 bets"))
+    kuhn_poker, 1 of 12 information states
+    seat  seen                           plays       reach
+       1  you get the king, seat 0 bets  call 100 %  3 %
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     policy.save(pathlib.Path(folder) / "kuhn.npz")
@@ -37,6 +47,43 @@ class Solved(Tabular):
     state: dict[str, np.ndarray]  # the solver's arrays
     exploitability: float
     value: float  # expected payoff of seat 0 if all seats play the policy
+
+    def at(self, state: State) -> dict[str, float]:
+        """The probability of each legal action at a state, by the action's name."""
+        if str(state.game) != self.game:
+            raise BadInput(f"this is a policy for {self.game}, not for {state.game}")
+        return super().at(state)
+
+    def table(self, game: str | Game | None = None, *, limit: int = 100_000, memory: float = 4.0) -> "PolicyTable":
+        """The policy at every information state, in words.
+
+        A game of more than `limit` information states is refused, and so is one whose tree needs more than `memory`
+        GiB. The game must be given only where its text does not lead back to it.
+        """
+        from foglight.solving.whole.policy_table import policy_table
+
+        return policy_table(self.game if game is None else game, self, limit, memory)
+
+    def __repr__(self) -> str:
+        how = self.method if self.method == "lp" else f"{self.method}, {self.iterations:,} iterations"
+        facts = f"value {self.value:.4g}, exploitability {self.exploitability:.2g}"
+        return f"<Solved policy for {self.game}: {how}, {len(self.keys):,} information states, {facts}>"
+
+    def _facts(self) -> list[dict[str, str]]:
+        """A summary as the rows of a table."""
+        rows = {
+            "value to seat 0": f"{self.value:.6g}",
+            "exploitability": f"{self.exploitability:.3g}",
+            "method": "linear programming" if self.method == "lp" else f"{self.method}, {self.iterations:,} iterations",
+            "size": f"{len(self.keys):,} information states",
+        }
+        return [{self.game: name, "": text} for name, text in rows.items()]
+
+    def __str__(self) -> str:
+        return aligned(self._facts())
+
+    def _repr_html_(self) -> str:
+        return html_table(self._facts())
 
     def save(self, path: str | Path) -> None:
         """Write the policy to a file, whole or not at all."""
