@@ -54,7 +54,7 @@ class Closing(fl.Agent):
 def test_an_agent_that_was_given_is_asked_and_left_open():
     agent = Closing()
     thought = fl.analyse(played("kuhn_poker", "jack", "queen"), agent)
-    assert (thought.seat, thought.agent, thought.action, agent.closed) == (0, "Closing()", "bet", 0)
+    assert (thought.seat, thought.agent, thought.action, agent.closed) == (0, f"{__name__}:Closing", "bet", 0)
     assert agent.observations == played("kuhn_poker", "jack", "king").observations(0), (
         "it knows its seat's observations"
     )

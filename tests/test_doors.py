@@ -168,7 +168,7 @@ def test_a_module_that_fails_to_import_says_why(tmp_path, monkeypatch):
 
 def test_the_text_of_an_agent_makes_it_again():
     compared = 0
-    for agent in (Steady(), Steady(1), "epimc(depth=2,subgame=steered)", "pimc", "oos(delta=0.5)"):
+    for agent in (Steady(), Steady(1), "epimc(depth=2,subgame=steered)", "epimc(leaf=value(F))", "oos(delta=0.5)"):
         loaded = fl.load_agent(agent)
         assert fl.load_agent(str(loaded)) == loaded
         compared += 1

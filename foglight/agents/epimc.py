@@ -40,16 +40,16 @@ class Leaf:
         if value in ("rollout", "minimax"):
             return value
         if isinstance(value, Spec) and value.name == "value" and len(value.arguments) == 1:
-            return str(value.arguments[0][1])
+            return value
         raise BadInput(f"must be {self}, not {value}")
 
 
-def _leaf_for(game: Game, leaf: str) -> Any:
-    if leaf in ("rollout", "minimax"):
+def _leaf_for(game: Game, leaf: str | Spec) -> Any:
+    if not isinstance(leaf, Spec):
         return rollout(game) if leaf == "rollout" else minimax(game)
     from foglight.search.learned import learned
 
-    return learned(game, leaf)
+    return learned(game, str(leaf.arguments[0][1]))
 
 
 @dataclass
