@@ -1,6 +1,6 @@
-"""Text for people: names of cells, boards as grids, sentences about seats, and tables as text and as HTML."""
+"""Text for people: names of cells, boards as grids, sentences about seats, and tables as text, Markdown and HTML."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
@@ -49,6 +49,14 @@ def aligned(rows: Sequence[Mapping[str, Any]]) -> str:
         for line in cells
     ]
     return "\n".join(lines)
+
+
+def markdown(columns: Sequence[str], rows: Iterable[Sequence[Any]], left: Iterable[int] = (0,)) -> str:
+    """A Markdown table; the columns with the numbers `left` are aligned to the left, all others to the right."""
+    marks = ["---" if i in set(left) else "---:" for i in range(len(columns))]
+    lines = [f"| {' | '.join(columns)} |", f"|{'|'.join(marks)}|"]
+    lines += ["|" + "".join(f" {cell} |" if cell != "" else " |" for cell in row) for row in rows]
+    return "\n".join(lines) + "\n"
 
 
 def html_table(rows: Sequence[Mapping[str, Any]], caption: str = "") -> str:

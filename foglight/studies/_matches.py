@@ -12,7 +12,8 @@ from foglight.arena.intervals import wilson
 from foglight.arena.match import play_match
 from foglight.arena.report import win_rate_axes
 from foglight.pictures import panels, save
-from foglight.studies._tables import Results, markdown
+from foglight.studies._tables import Results
+from foglight.text import markdown
 
 CARD_GAME, BATTLESHIP = "card_game", "battleship"
 DARK_CHESS = "dark_chess(size=4,repetition=ignore)"

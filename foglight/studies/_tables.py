@@ -1,19 +1,10 @@
-"""Common parts of the studies' tables: Markdown, means with standard errors, selection of results."""
+"""Common parts of the studies' tables: means with standard errors, selection of results."""
 
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 Results = dict[str, dict[str, Any]]  # the result of each cell, by its name
-
-
-def markdown(columns: Sequence[str], rows: Iterable[Sequence[Any]], left: Iterable[int] = (0,)) -> str:
-    """A Markdown table; the columns with the numbers `left` are aligned to the left, all others to the right."""
-    marks = ["---" if i in set(left) else "---:" for i in range(len(columns))]
-    lines = [f"| {' | '.join(columns)} |", f"|{'|'.join(marks)}|"]
-    lines += ["|" + "".join(f" {cell} |" if cell != "" else " |" for cell in row) for row in rows]
-    return "\n".join(lines) + "\n"
 
 
 def chosen(results: Results, **facts: Any) -> list[dict[str, Any]]:

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from foglight.pictures import panels, save
-from foglight.studies._tables import Results, markdown, mean_and_error, named, plus_minus
+from foglight.studies._tables import Results, mean_and_error, named, plus_minus
 from foglight.studies.filtering_sizes import SIZES
 from foglight.studies.filtering_values import LEARNED, belief, gibbs_values
+from foglight.text import markdown
 
 BURNS = (1, 5, 20, 100)  # transitions per sample
 TRANSITIONS = (100, 200, 500, 1000, 2000, 5000, 10_000)

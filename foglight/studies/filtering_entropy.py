@@ -16,8 +16,9 @@ import numpy as np
 from foglight.pictures import panels, save
 from foglight.policies import Biased
 from foglight.solving.whole.expectation import expected_returns
-from foglight.studies._tables import Results, markdown, mean_and_error, named, plus_minus
+from foglight.studies._tables import Results, mean_and_error, named, plus_minus
 from foglight.studies.filtering_sizes import SIZES, position
+from foglight.text import markdown
 from foglight.worlds.deals.filter import DealFilter
 
 BIASES = (0.5, 0.7, 0.9)

@@ -40,7 +40,8 @@ from foglight.rules import (
     transition,
 )
 from foglight.state import State
-from foglight.studies._tables import Results, markdown, mean_and_error, named, plus_minus
+from foglight.studies._tables import Results, mean_and_error, named, plus_minus
+from foglight.text import markdown
 from foglight.worlds.deals.chains import effective_size
 from foglight.worlds.deals.filter import DealFilter
 

@@ -24,9 +24,10 @@ from foglight.names import BadInput
 from foglight.pictures import panels, save
 from foglight.policies import Biased
 from foglight.state import State
-from foglight.studies._tables import Results, chosen, markdown, plus_minus
+from foglight.studies._tables import Results, chosen, plus_minus
 from foglight.studies.filtering_entropy import BIASES, PUBLISHED
 from foglight.studies.filtering_sizes import SIZES, new_game, position
+from foglight.text import markdown
 from foglight.worlds.deals.filter import DealFilter
 
 WAYS = ("played", "at random", "favourites", "alike")

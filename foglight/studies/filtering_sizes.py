@@ -17,7 +17,8 @@ import numpy as np
 from foglight.pictures import panels, save
 from foglight.policies import weigh
 from foglight.state import State
-from foglight.studies._tables import Results, markdown
+from foglight.studies._tables import Results
+from foglight.text import markdown
 from foglight.worlds.deals.filter import DealFilter
 
 SIZES = {  # published size: suits, ranks, tricks, tricks played; three seats

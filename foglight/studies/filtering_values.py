@@ -24,8 +24,9 @@ from foglight.pictures import panels, save
 from foglight.policies import Biased
 from foglight.solving.whole.q_learning import q_learning
 from foglight.studies import filtering_entropy
-from foglight.studies._tables import Results, markdown, mean_and_error, named, plus_minus
+from foglight.studies._tables import Results, mean_and_error, named, plus_minus
 from foglight.studies.filtering_sizes import SIZES, position
+from foglight.text import markdown
 from foglight.worlds.deals.filter import DealFilter
 
 METHODS = ("true", "importance", "gibbs")

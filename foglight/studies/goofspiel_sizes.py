@@ -21,7 +21,8 @@ import numpy as np
 from foglight.pictures import panels, save
 from foglight.rules import num_actions
 from foglight.solving.whole.tree import Tree, build_tree
-from foglight.studies._tables import Results, markdown
+from foglight.studies._tables import Results
+from foglight.text import markdown
 
 CARDS = 13
 PUBLISHED = {  # rounds: histories and information states of both seats; N = 13

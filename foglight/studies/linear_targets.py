@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from foglight.pictures import panels, save
-from foglight.studies._tables import Results, chosen, markdown
+from foglight.studies._tables import Results, chosen
+from foglight.text import markdown
 
 N, POINTS, BATCH, RATE = 10, 1000, 64, 1e-3
 STEPS = {True: 10_000, False: 50_000}  # training steps, by quick

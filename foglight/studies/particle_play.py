@@ -17,9 +17,10 @@ from foglight.pictures import panels, save
 from foglight.policies import Uniform
 from foglight.solving.whole.solver import exploitability
 from foglight.studies import _matches
-from foglight.studies._tables import Results, chosen, markdown
+from foglight.studies._tables import Results, chosen
 from foglight.studies._trunks import limited_torch
 from foglight.studies.search_exploitability import average_policy
+from foglight.text import markdown
 
 ALL = 10**6  # particles: more than the histories of any public state of these games
 PARTICLES = {"leduc_poker": (1, 3, 10, 20, ALL), "goofspiel(cards=5)": (1, 3, 10, 30, 100, ALL)}

@@ -20,7 +20,8 @@ from typing import Any
 from foglight.pictures import panels, save
 from foglight.rules import PUBLIC
 from foglight.state import State, new_state
-from foglight.studies._tables import Results, markdown
+from foglight.studies._tables import Results
+from foglight.text import markdown
 from foglight.worlds.filter import history_filter
 
 RATIO = 4.26  # clauses per variable

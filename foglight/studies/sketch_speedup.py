@@ -22,7 +22,8 @@ from foglight.pictures import panels, save
 from foglight.rules import Game
 from foglight.search.sets.leaves import Even
 from foglight.search.sets.search import SetSearch
-from foglight.studies._tables import Results, markdown
+from foglight.studies._tables import Results
+from foglight.text import markdown
 
 RBC, DARK_CHESS, PHANTOM_TTT = "rbc", "dark_chess(size=4,repetition=ignore)", "phantom_ttt"
 LEAVES = {RBC: Centipawns(), DARK_CHESS: Centipawns(4), PHANTOM_TTT: Even()}

@@ -29,8 +29,9 @@ from foglight.solving.particles.belief import Particles, part
 from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.plans import realised
 from foglight.solving.whole.solver import solve
-from foglight.studies._tables import Results, chosen, markdown
+from foglight.studies._tables import Results, chosen
 from foglight.studies._trunks import JUDGING, LONGEST, TRUNKS, cells_of, training_of
+from foglight.text import markdown
 
 FIRST_MOVES = {"goofspiel(cards=5)": 2, "leduc_poker": 5}  # transitions before the sparse trunks begin
 FEWEST = {"goofspiel(cards=5)": 1, "leduc_poker": 2}  # histories of the smallest sparse trunk

@@ -17,8 +17,9 @@ import numpy as np
 
 from foglight.pictures import panels, save
 from foglight.studies import trunk_values
-from foglight.studies._tables import Results, chosen, markdown
+from foglight.studies._tables import Results, chosen
 from foglight.studies._trunks import STRATEGIES, TRUNKS
+from foglight.text import markdown
 
 KINDS = ("positional", "particle")
 SEEDS = {True: 2, False: 10}  # runs, by quick

@@ -22,8 +22,9 @@ import numpy as np
 from foglight.pictures import panels, save
 from foglight.solving.depth_limited.subgame import Oracle
 from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, solve_trunk
-from foglight.studies._tables import Results, chosen, markdown
+from foglight.studies._tables import Results, chosen
 from foglight.studies._trunks import JUDGING, TRUNKS, cells_of, training_of
+from foglight.text import markdown
 
 KINDS = ("positional", "particle", "histories")
 BOUNDS = "bounds"  # the cell with the uniform trunk and the oracle
