@@ -221,6 +221,22 @@ def observation_text(game: Game, before: World, action: int, after: World, viewe
 
 
 @optional
+def how_to_play(game: Game) -> str:
+    """The rules in a few lines, for a person who plays, and how moves are written, with examples in backticks."""
+    return ""
+
+
+@optional
+def why_not(game: Game, world: World, action: int) -> str:
+    """Why the mover may not play this action, which `legal` leaves out, in a line; empty if the game cannot say.
+
+    It depends only on what the mover knows. A game that has this rule gives names to every action in `action_names`,
+    and these depend only on what the mover knows, too.
+    """
+    return ""
+
+
+@optional
 def places(game: Game) -> tuple[list[str], int]:
     """The names of the places that a belief is shown for (cells, cards or dice), and the columns of a board, or 0."""
     return [], 0

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from foglight.compile import kernel
+from foglight.compile import has_rule, kernel
 from foglight.games import load_game
 from foglight.names import BadInput, choose, listed
 from foglight.rules import (
@@ -24,6 +24,7 @@ from foglight.rules import (
     legal,
     max_legal,
     new_worlds,
+    num_actions,
     num_players,
     observation_text,
     observe,
@@ -31,6 +32,7 @@ from foglight.rules import (
     returns,
     transition,
     view,
+    why_not,
 )
 
 
@@ -120,10 +122,12 @@ class State:
     def information(self, seat: int) -> str:
         """The information state of a viewer as text: the seat's view, and its observations in order."""
         viewer = self._viewer(seat)
-        log = ", ".join(self._observation_texts(viewer)) or "nothing yet"
+        log = ", ".join(self.log(viewer)) or "nothing yet"
         return f"{view(self.game, self.world, viewer)}\nso far: {log}" if viewer != PUBLIC else f"so far: {log}"
 
-    def _observation_texts(self, viewer: int) -> list[str]:
+    def log(self, viewer: int) -> list[str]:
+        """The observations of a viewer so far, in words."""
+        viewer = self._viewer(viewer)
         steps = zip(self._worlds, self._history, self._worlds[1:], strict=False)
         return [
             observation_text(self.game, before, action, after, viewer)
@@ -147,7 +151,28 @@ class State:
         """The legal action, or the outcome of chance, with this name."""
         if self.player == TERMINAL:
             raise BadInput(f"the game is over; {written!r} cannot be played")
-        return choose(written, self.choices())
+        try:
+            return choose(written, self.choices())
+        except BadInput:
+            reason = self.why_not(written)
+            if not reason:
+                raise
+            raise BadInput(f"{written!r} is not possible here: {reason}") from None
+
+    def why_not(self, written: str) -> str:
+        """Why the mover may not play the action of this name, in a line; empty if the game does not say.
+
+        The reason rests on what the mover knows, so it may be shown to a person who plays.
+        """
+        if self.player < 0 or not has_rule("why_not", type(self.game)):
+            return ""
+        others = {a: action_names(self.game, self.world, a) for a in range(num_actions(self.game))}
+        for action in self._actions:
+            del others[action]
+        try:
+            return why_not(self.game, self.world, choose(written, others))
+        except BadInput:
+            return ""
 
     def choices(self) -> dict[int, tuple[str, ...]]:
         """The legal actions, or the outcomes of chance, with their names."""

@@ -136,6 +136,19 @@ def title(game):
 
 
 @implements(CardGame)
+def how_to_play(game):
+    return f"""{_IN_PLAY} cards are in play, and both seats know which. Each gets {_TO_EACH}; the others stay hidden.
+Seat 0 leads. Write a card, rank and suit, of the suits c d h s: 2c is the two of clubs, Th the ten of hearts.
+Follow the suit led if you can. The higher card of the suit led takes the trick; there are no trumps.
+The winner of a trick leads to the next. More than half of the {_TO_EACH} tricks win 1 from the other."""
+
+
+@implements(CardGame)
+def why_not(game, world, action):
+    return showing.why_not(game, world, action)
+
+
+@implements(CardGame)
 def action_names(game, world, action):
     return card_names(game, action) if get(world, PHASE) == PLAY else showing.deal_names(game, action)
 

@@ -30,8 +30,8 @@ _LEFT = np.array([sum(1 << i for i in range(0, 64, cols)) if cols else 0 for col
 
 @game
 class DarkHex(NamedTuple):
-    rows: Annotated[int, Between(1, _MOST)] = 4
-    cols: Annotated[int, Between(1, _MOST)] = 4
+    rows: Annotated[int, "of the board; x joins the first to the last", Between(1, _MOST)] = 4
+    cols: Annotated[int, "columns of the board; o joins the first to the last", Between(1, _MOST)] = 4
 
 
 @jitable
@@ -136,6 +136,24 @@ def returns(game, world, out):
 @implements(DarkHex)
 def title(game):
     return "Hex on up to 8x8 cells; you see your own stones and those you ran into"
+
+
+@implements(DarkHex)
+def how_to_play(game):
+    last = text.cell(game.rows * game.cols - 1, game.cols)
+    return f"""Hex on {game.rows} rows of {game.cols} cells, each row half a cell further right than the one above.
+Seat 0 is x, begins, and joins the top row to the bottom row. Seat 1 is o and joins the left column to the right one.
+A cell touches its neighbours left and right, above and above right, below and below left.
+You do not see the other's stones. Write a cell to place a stone, column and row: `a1` to `{last}`.
+If the cell is taken you learn that, and try another; the other hears each try, but not where."""
+
+
+@implements(DarkHex)
+def why_not(game, world, action):
+    seat = _mover(world)
+    if bits.has(world[_STONES + seat], action):
+        return f"your own stone is on {text.cell(action, game.cols)}"
+    return f"{'ox'[seat]} is on {text.cell(action, game.cols)}, as you have found out"
 
 
 @implements(DarkHex)

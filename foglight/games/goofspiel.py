@@ -34,7 +34,7 @@ _TIE = 3  # results of a round: 1 + the seat that takes the prize, or a tie
 
 @game
 class Goofspiel(NamedTuple):
-    cards: Annotated[int, Between(2, _MOST)] = 13
+    cards: Annotated[int, "of each seat, and prizes", Between(2, _MOST)] = 13
     order: Annotated[int, "of prizes", OneOf("descending", "ascending", "random")] = DESCENDING
     information: Annotated[int, "perfect: bids are shown after each round", OneOf("imperfect", "perfect")] = IMPERFECT
 
@@ -207,6 +207,21 @@ def private_features(game, world, seat, out):
 @implements(Goofspiel)
 def title(game):
     return "bid cards for prizes, 2 to 15 of them; bids stay hidden"
+
+
+@implements(Goofspiel)
+def how_to_play(game):
+    order = ("from the highest down", "from the lowest up", "in random order")[game.order]
+    shown = "who took it, but not the bids" if game.information == IMPERFECT else "the bids"
+    return f"""Both seats hold the cards 1 to {game.cards}. As many prizes, 1 to {game.cards}, are turned up {order}.
+For each prize both bid a card, unseen: `bid {game.cards}`, or the number alone. Each card is bid once.
+The higher bid takes the prize and its points; after equal bids nobody does.
+Then both learn {shown}. The last cards are bid by themselves. Whoever has more points wins 1 from the other."""
+
+
+@implements(Goofspiel)
+def why_not(game, world, action):
+    return f"you have bid {action + 1} already; your cards are {_hand(world, player(game, world))}"
 
 
 @implements(Goofspiel)

@@ -283,6 +283,34 @@ def title(game):
 
 
 @implements(Hearts)
+def how_to_play(game):
+    passing = (
+        "Chance draws a direction, left, across, right or nowhere; pass three cards that way, one by one: `pass 2c`."
+    )
+    if game.passing == NO:
+        passing = "No cards are passed."
+    return f"""Four seats with 13 cards each. Each heart that you take is 1 point, the queen of spades 13. No trumps.
+{passing}
+The two of clubs leads. Play a card: `2c`, suits c d h s. Follow the suit led if you can.
+The highest card of the suit led takes the trick; the winner leads next.
+Hearts and the queen of spades are not played to the first trick; hearts are not led before one of these cards has
+been played. If you hold nothing else, both are allowed.
+You get 26 less your points. If a seat takes all 26 points, it gets 26 and the others nothing."""
+
+
+@implements(Hearts)
+def why_not(game, world, action):
+    reason = showing.why_not(game, world, action)
+    if reason:
+        return reason
+    if get(world, tricks.TRICKS_PLAYED) > 0:
+        return "hearts are not led before a heart or the queen of spades has been played"
+    if get(world, tricks.PLACED) == 0:
+        return "the two of clubs leads to the first trick"
+    return "hearts and the queen of spades are not played to the first trick"
+
+
+@implements(Hearts)
 def action_names(game, world, action):
     phase = get(world, PHASE)
     if phase == SETUP:

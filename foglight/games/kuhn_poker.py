@@ -129,6 +129,14 @@ def title(game):
 
 
 @implements(KuhnPoker)
+def how_to_play(game):
+    return """Each seat puts 1 into the pot and gets one of three cards; the king beats the queen, the queen the jack.
+Seat 0 begins. While nobody has bet, `check` or `bet` 1 more.
+After a bet, `call` it with 1 more, or `fold` and lose what you have put in.
+After two checks or a call the higher card takes the pot: you win or lose 1, or 2 if a bet was called."""
+
+
+@implements(KuhnPoker)
 def action_names(game, world, action):
     if player(game, world) == CHANCE:
         return (f"deal {_NAMES[action]}", _NAMES[action])

@@ -221,6 +221,22 @@ def title(game):
 
 
 @implements(LeducPoker)
+def how_to_play(game):
+    return f"""Six cards: Js Jh Qs Qh Ks Kh. Each seat puts 1 into the pot and gets one of them.
+There are two rounds of betting, which seat 0 begins; before the second, a public card is turned up.
+`check`, or `raise` by 2 in the first round and by 4 in the second, {_MOST_RAISES} times a round at most.
+After a raise, `call` it, `raise` again, or `fold` and lose what you have put in.
+A card of the public card's rank wins, otherwise the higher rank; equal ranks share the pot."""
+
+
+@implements(LeducPoker)
+def why_not(game, world, action):
+    if action == _FOLD:
+        return "you owe nothing, so there is nothing to fold to; check instead"
+    return f"there have been {_MOST_RAISES} raises in this round; call or fold" if action == _RAISE else ""
+
+
+@implements(LeducPoker)
 def action_names(game, world, action):
     if player(game, world) == CHANCE:
         return (f"deal {_NAMES[action]}", _NAMES[action])

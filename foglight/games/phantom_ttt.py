@@ -124,6 +124,22 @@ def title(game):
 
 
 @implements(PhantomTtt)
+def how_to_play(game):
+    return """Three of your marks in a row, a column or a diagonal win. Seat 0 is x and begins, seat 1 is o.
+You do not see the other's marks, and do not hear when or how often it tries a cell.
+Write a cell, a letter for the column and a number for the row: `b2` is the middle.
+If the cell is taken you learn that, and try another; nobody else notices."""
+
+
+@implements(PhantomTtt)
+def why_not(game, world, action):
+    seat = _mover(world)
+    if _cells(world, _MARKS, seat) >> action & 1:
+        return f"your own mark is on {text.cell(action, 3)}"
+    return f"{'ox'[seat]} is on {text.cell(action, 3)}, as you have found out"
+
+
+@implements(PhantomTtt)
 def action_names(game, world, action):
     return (text.cell(action, 3),)
 

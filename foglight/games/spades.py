@@ -201,12 +201,35 @@ def title(game):
 
 
 @implements(Spades)
+def how_to_play(game):
+    lead = (
+        "unless you hold nothing else" if game.breaking == NO else "unless one has been played or you hold nothing else"
+    )
+    return f"""Four seats with 13 cards each; seats 0 and 2 are partners, and so are 1 and 3. Spades are trumps.
+From seat 0 on, each bids how many tricks it will take: `bid 3`, or `nil` for none; partners at most 13 together.
+Seat 0 leads. Play a card: `2c`, suits c d h s. Follow the suit led if you can.
+Do not lead spades, {lead}.
+The highest spade takes the trick, otherwise the highest card of the suit led; the winner leads next.
+Partners who take the tricks they bid get 10 for each of these and 1 for each further one, less 100 from 10 further on;
+otherwise they lose 10 for each trick bid. Nil gains 100 if that seat takes no trick, and loses 100 if it takes any."""
+
+
+@implements(Spades)
+def why_not(game, world, action):
+    if action >= _CARDS and get(world, PHASE) == BID:
+        partner = get(world, _bid((get(world, MOVER) + 2) & 3)) - 1
+        return f"partners may bid {_RANKS} together, and yours has bid {partner}"
+    reason = showing.why_not(game, world, action)
+    return reason or "you may not lead spades while you hold another suit"
+
+
+@implements(Spades)
 def action_names(game, world, action):
     phase = get(world, PHASE)
-    if phase == PLAY:
-        return card_names(game, action)
     if phase == DEAL:
         return showing.deal_names(game, action)
+    if action < _CARDS:
+        return card_names(game, action)
     names = showing.bid_names(action - _CARDS)
     return (*names, "nil") if action == _CARDS else names
 
@@ -222,7 +245,9 @@ def board(game, world):
 
 @implements(Spades)
 def view(game, world, seat):
-    return showing.view_text(game, world, seat, f"your partner is seat {(seat + 2) & 3}", _bids(world))
+    return showing.view_text(
+        game, world, seat, f"your partner is seat {(seat + 2) & 3}; spades are trumps", _bids(world)
+    )
 
 
 @implements(Spades)

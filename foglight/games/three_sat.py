@@ -30,8 +30,8 @@ _CHOSEN, _FALSE, _DRAWN, _FIRST_CLAUSE = 1, 2, 4, 5  # observation codes; _FALSE
 
 @game
 class ThreeSat(NamedTuple):
-    variables: Annotated[int, Between(3, 60)] = 5
-    clauses: Annotated[int, Between(1, 300)] = 10
+    variables: Annotated[int, "that seat 0 sets", Between(3, 60)] = 5
+    clauses: Annotated[int, "that chance shows", Between(1, 300)] = 10
 
 
 @implements(ThreeSat)
@@ -158,6 +158,13 @@ def formula(game, observations, viewer):
 @implements(ThreeSat)
 def title(game):
     return "a hidden truth assignment, shown clause by clause: filtering it is 3-SAT"
+
+
+@implements(ThreeSat)
+def how_to_play(game):
+    return f"""Seat 0 sets the variables x1 to x{game.variables}, one after the other, unseen: `true` or `false`.
+Then chance shows {game.clauses} clauses of three variables, each true under these values.
+Seat 1 never moves, and nothing can be won: the game is for studies of what observations reveal."""
 
 
 @implements(ThreeSat)

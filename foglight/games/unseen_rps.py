@@ -92,6 +92,18 @@ def title(game):
 
 
 @implements(UnseenRps)
+def how_to_play(game):
+    return f"""Seat 0 plays `rock`, `paper` or `scissors`, or `leave`, which ends the game for {game.leave_value:g}.
+If it plays, seat 1 answers with `rock`, `paper` or `scissors`, without having seen its hand.
+Paper beats rock, scissors beat paper, rock beats scissors. The winner gets 1 from the loser."""
+
+
+@implements(UnseenRps)
+def why_not(game, world, action):
+    return "only seat 0 may leave"
+
+
+@implements(UnseenRps)
 def action_names(game, world, action):
     return (_NAMES[action], _NAMES[action][0])
 
