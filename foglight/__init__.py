@@ -1,6 +1,7 @@
 """foglight plays, solves and measures games in which players cannot see everything."""
 
 import importlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from foglight.agent_policies import agent_policy
@@ -82,6 +83,40 @@ def as_openspiel_bot(agent: str, game: Game, seat: int, seed: int = 0) -> Any:
     return AgentBot(agent, game, seat, seed)
 
 
+def play(
+    game: Game | None = None,
+    vs: Any = None,
+    *,
+    seat: int = 0,
+    seed: int = 0,
+    save: Any = None,
+    resume: Any = None,
+    ask: Callable[[str], str] | None = None,
+    tell: Callable[[Any], None] | None = None,
+) -> Record | None:
+    """Play a game at the terminal against agents, `random` ones by default; you see only what your seat sees.
+
+    Write a move, or `help`. `vs` is an agent, as text, class or instance, or a list with one for each other seat. A
+    game that you leave is kept in the file `save`, by default in a new one of this folder, and the result is None;
+    `fl.play(resume=FILE)` goes on with it. Give `game` and `vs` again if they are objects that no text describes.
+    `ask` takes a prompt and returns what you write, `tell` shows a text or a table: by default both use the terminal.
+
+        >>> moves = iter(["hint first_legal", "bet"])
+        >>> record = fl.play("kuhn_poker", "first_legal", ask=lambda prompt: next(moves), tell=lambda shown: None)
+        >>> record.actions[2:], record.returns  # a bet, and a pass to it
+        ((1, 0), (1.0, -1.0))
+    """
+    from foglight.arena.session import Session, resumed
+    from foglight.cli._belief import heat
+
+    how: dict[str, Any] = {"ask": ask, "tell": tell, "draw": heat, "advice": "fl.play(resume={file!r})"}
+    if resume is not None:
+        return resumed(resume, game, vs, **how).play()
+    if game is None:
+        raise BadInput("give a game, such as fl.play('dark_hex'), or resume=FILE")
+    return Session(game, "random" if vs is None else vs, seat=seat, seed=seed, file=save, **how).play()
+
+
 def __getattr__(name: str) -> Any:
     for module, names in _LATER.items():
         if name in names:
@@ -157,6 +192,7 @@ __all__ = [
     "nash_conv",
     "new_state",
     "opponent_values",
+    "play",
     "play_game",
     "play_match",
     "play_tournament",

@@ -52,9 +52,13 @@ def test_a_person_plays_and_sees_only_that_seat(run):
     assert "x x" not in shown and "x x x" in truth
 
 
-def test_leaving_in_the_middle_is_fine(run):
+def test_leaving_in_the_middle_is_fine(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     code, out, _ = run("play", "dark_hex", typed=["b2"])
-    assert code == 0 and out.endswith("you left the game\n")
+    assert code == 0 and out.endswith(
+        "you left the game; the game is kept; go on with: foglight play --resume dark_hex.saved\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["dark_hex.saved"]
 
 
 def test_the_result_is_told_from_the_persons_seat(run):

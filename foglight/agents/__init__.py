@@ -5,7 +5,7 @@ import importlib
 import inspect
 import math
 import pkgutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -49,6 +49,16 @@ class Explanation:
         self.visits = self.visits or [0] * len(self.actions)
 
 
+@dataclass(frozen=True)
+class View:
+    """The text that a person on a seat may read when it is to move; it reveals no more than the seat's observations."""
+
+    information: str  # the information state
+    choices: Mapping[int, Sequence[str]]  # the names of the legal actions
+    log: Sequence[str]  # the observations so far, in words
+    why_not: Callable[[str], str]  # from the name of an action that is not legal to the reason, empty if unknown
+
+
 class Agent:
     """A player: it gets the observations of its seat and is asked for actions.
 
@@ -90,11 +100,8 @@ class Agent:
         self.observations.append(observation)
         self._hash = fold(self._hash, observation)
 
-    def read(self, information: str, choices: Mapping[int, Sequence[str]]) -> None:
-        """Take the seat's information as text and the names of the legal actions.
-
-        It is called before each `act` of an agent that is `at_terminal`.
-        """
+    def read(self, view: "View") -> None:
+        """Take what a person on the seat is shown; called before each `act` of an agent that is `at_terminal`."""
 
     def act(self, actions: Sequence[int] | None = None) -> int:
         """The action to play. The referee passes the legal actions; the observations determine them, too."""

@@ -1,6 +1,7 @@
 """Commands that list and play: games, agents, play, match, tournament, export."""
 
 import json
+import signal
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -87,36 +88,59 @@ def agents(json_: Json = False) -> None:
 
 @app.command()
 def play(
-    game: Annotated[str, typer.Argument(help="A game, such as 'dark_hex(rows=4,cols=4)'.")],
+    game: Annotated[str | None, typer.Argument(help="A game, such as 'dark_hex(rows=4,cols=4)'.")] = None,
     vs: Annotated[str, typer.Option(help="The agent on all other seats, such as 'epimc(time=0.5)'.")] = "random",
     seat: Annotated[int, typer.Option(help="Your seat, counted from 0.")] = 0,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show each move of an agent, and why it was played.")
     ] = False,
+    save: Annotated[Path | None, typer.Option(help="File that keeps the game when you leave it.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Go on with the game in this file, with its agents, seat and seed.")
+    ] = None,
     seed: Seed = 0,
 ) -> None:
-    """Play against an agent at the terminal; you see only what your seat sees."""
+    """Play against an agent at the terminal; you see only what your seat sees. Write help to learn how."""
     from foglight.agents import opened
-    from foglight.arena.referee import play_game
+    from foglight.arena.session import SavedGame, Session, load_saved
+    from foglight.cli._belief import heat
     from foglight.cli._explaining import Explained
     from foglight.rules import num_players
 
-    loaded = fl.load_game(game)
-    if not 0 <= seat < num_players(loaded):
-        raise BadInput(f"{loaded} has seats 0 to {num_players(loaded) - 1}, not {seat}")
-    if seed < 0:
-        raise BadInput(f"seed must be at least 0, not {seed}")
-    with opened(["human" if i == seat else vs for i in range(num_players(loaded))]) as seated:
-        if explain:
-            seated = [agent if i == seat else Explained(agent, vs) for i, agent in enumerate(seated)]
-        try:
-            record, state = play_game(loaded, seated, seed)
-        except EOFError:
-            out.print("\nyou left the game")
-            return
-    payoff = record.returns[seat]
-    result = "you win" if payoff > 0 else "you lose" if payoff < 0 else "nobody wins"
-    out.print(f"\nthe game is over: {result} ({payoff:+g}). What was really there:\n{state}")
+    if resume is not None and game is not None:
+        raise BadInput("give a game, or --resume FILE, which knows its game, not both")
+    if resume is not None:
+        saved = load_saved(resume)
+    elif game is not None:
+        saved = SavedGame(game, (vs,) * (num_players(fl.load_game(game)) - 1), seat, seed, ())
+    else:
+        raise BadInput("Missing argument 'GAME'; or give --resume FILE")
+    with _hanging_up(), opened(saved.agents if explain else ()) as agents:
+        explained = [
+            agent if agent.at_terminal else Explained(agent, text)
+            for agent, text in zip(agents, saved.agents, strict=False)
+        ]
+        Session(
+            saved.game,
+            explained if explain else saved.agents,
+            seat=saved.seat,
+            seed=saved.seed,
+            actions=saved.actions,
+            file=save or resume,
+            draw=heat,
+        ).play()
+
+
+@contextmanager
+def _hanging_up() -> Iterator[None]:
+    """Treat the end of the terminal as Ctrl-C, so that the game is kept."""
+    signals = [vars(signal)[name] for name in ("SIGHUP", "SIGTERM") if name in vars(signal)]  # Windows has no SIGHUP
+    before = [signal.signal(number, signal.default_int_handler) for number in signals]
+    try:
+        yield
+    finally:
+        for number, handler in zip(signals, before, strict=True):
+            signal.signal(number, handler)
 
 
 @app.command()

@@ -232,13 +232,13 @@ def how_to_play(game):
         "`a3`, `Nc3`, or from square to square, `a2a3`" if game.size > 4 else "`axb3`, or from square to square, `a2b3`"
     )
     castling = "Castle by O-O or O-O-O." if game.size == 8 else "There is no castling and no double step of a pawn."
-    repeated = " when a position occurs\nfor the third time," if game.repetition == _DRAW else ""
+    repeated = "when a position occurs for the third time, " if game.repetition == _DRAW else ""
     return f"""Chess on {game.size}x{game.size} squares; you see your own pieces and the squares that they can move to.
 Seat 1 is white and begins, seat 0 is black. There is no check: whoever takes the king wins.
 Write a move: {moves}. A pawn promotes as in a{game.size}=Q.
 {castling}
-It is a draw after {CLOCK_LIMIT} moves in a row, of either side, without capture or pawn move,{repeated}
-or if you cannot move."""
+It is a draw after {CLOCK_LIMIT} moves in a row, of either side, without capture or pawn move,
+{repeated}or if you cannot move."""
 
 
 @implements(DarkChess)

@@ -216,7 +216,8 @@ def how_to_play(game):
     return f"""Both seats hold the cards 1 to {game.cards}. As many prizes, 1 to {game.cards}, are turned up {order}.
 For each prize both bid a card, unseen: `bid {game.cards}`, or the number alone. Each card is bid once.
 The higher bid takes the prize and its points; after equal bids nobody does.
-Then both learn {shown}. The last cards are bid by themselves. Whoever has more points wins 1 from the other."""
+Then both learn {shown}. The last cards are bid by themselves.
+Whoever has more points wins 1 from the other."""
 
 
 @implements(Goofspiel)

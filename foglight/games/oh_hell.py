@@ -22,7 +22,7 @@ from foglight import bits
 from foglight.bits import get, put
 from foglight.cards import codes, showing, tricks
 from foglight.cards.codes import seen
-from foglight.cards.deck import RANKS, card_names, card_text, stripe
+from foglight.cards.deck import RANKS, card_names, card_text, stripe, suit_letters
 from foglight.cards.tricks import BID, DEAL, MOVER, PHASE, PLAY, SETUP, enter, first_own_word, taken
 from foglight.compile import implements, jitable
 from foglight.names import BadInput, Between, OneOf
@@ -260,12 +260,13 @@ def how_to_play(game):
     if game.off_bid_penalty == 1:
         pay = f"An exact bid pays {_EXACT}, and {game.points_per_trick} for each trick; "
         pay += f"a wrong one costs {game.points_per_trick} for each trick that it is off."
+    letters = " ".join(suit_letters(game)[: game.suits])
     cards = f"{_num_cards(game)} cards, {game.suits} suits from 2 up to {RANKS[game.ranks - 1]}"
     return f"""{game.players} seats get {number} of {cards}.
 One more card is turned up; its suit is trumps.
 From the dealer's left on, each seat bids how many tricks it will take: `bid 1`, or the number alone.
 The dealer bids last, and may not make the bids add up to the number of tricks.
-The seat after the dealer leads. Play a card: `{card_text(game, 0)}`, suits {" ".join("cdsh"[: game.suits])}. Follow the suit led if you can.
+The seat after the dealer leads. Play a card: `{card_text(game, 0)}`, suits {letters}. Follow the suit led if you can.
 The highest trump takes the trick, otherwise the highest card of the suit led; the winner leads next.
 {pay}"""
 
