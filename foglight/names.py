@@ -184,6 +184,8 @@ def _scalar(word: str) -> Any:
     return {"true": True, "false": False}.get(word.lower(), word)
 
 
+_FEW_NAMES = 30  # names that one line lists
+
 # Checking -------------------------------------------------------------------------------------------------------
 
 
@@ -253,13 +255,20 @@ def _declared(hint: Any) -> tuple[Any, ...]:
     return get_args(hint)[1:] if get_origin(hint) is Annotated else ()
 
 
-def unknown(what: str, given: str, known: Iterable[str]) -> str:
-    """The message for an unknown name: `unknown game 'dark_hx'; did you mean 'dark_hex'?`"""
+def unknown(what: str, given: str, known: Iterable[str], advice: str = "") -> str:
+    """The message for an unknown name: `unknown game 'dark_hx'; did you mean 'dark_hex'?`
+
+    A name that contains what was given, or is contained in it, counts as near. Where nothing is near, few names are all
+    listed, and for many `advice` says where they are.
+    """
     names = list(known)
-    close = difflib.get_close_matches(given, names, n=1)
+    inside = [name for name in names if given and (given.lower() in name or (len(name) > 3 and name in given.lower()))]
+    close = difflib.get_close_matches(given, names, n=1) or sorted(inside, key=len)[:3]
     if close:
-        return f"unknown {what} {given!r}; did you mean {close[0]!r}?"
-    return f"unknown {what} {given!r}; " + (f"there are {', '.join(names)}" if names else "there are none")
+        return f"unknown {what} {given!r}; did you mean {' or '.join(map(repr, close))}?"
+    if len(names) > _FEW_NAMES and advice:
+        return f"unknown {what} {given!r}; {advice}"
+    return f"unknown {what} {given!r}; " + (f"there are {listed(names, _FEW_NAMES)}" if names else "there are none")
 
 
 def choose(written: str, choices: Mapping[int, Sequence[str]]) -> int:

@@ -121,9 +121,14 @@ class State:
 
     def information(self, seat: int) -> str:
         """The information state of a viewer as text: the seat's view, and its observations in order."""
-        viewer = self._viewer(seat)
-        log = ", ".join(self.log(viewer)) or "nothing yet"
-        return f"{view(self.game, self.world, viewer)}\nso far: {log}" if viewer != PUBLIC else f"so far: {log}"
+        log = f"so far: {', '.join(self.log(seat)) or 'nothing yet'}"
+        return f"{self.sight(seat)}\n{log}" if seat != PUBLIC else log
+
+    def sight(self, seat: int) -> str:
+        """What a seat sees, as text; it reveals no more than the seat's observations."""
+        if not 0 <= seat < self.num_players:
+            raise BadInput(f"there is no seat {seat}; give one from 0 to {self.num_players - 1}")
+        return view(self.game, self.world, seat)
 
     def log(self, viewer: int) -> list[str]:
         """The observations of a viewer so far, in words."""

@@ -12,9 +12,11 @@ import foglight as fl
 def test_games_and_agents_are_listed(run):
     code, out, _ = run("games")
     assert code == 0 and all(name in out for name in fl.game_names())
-    names = [row["name"] for row in json.loads(run("games", "--json")[1])]
-    assert names[: len(fl.game_names())] == fl.game_names(), "native games come first"
-    assert "openspiel:kriegspiel" in names
+    assert [row["name"] for row in json.loads(run("games", "--json")[1])] == fl.game_names()
+    assert "openspiel" not in out.replace("--openspiel", "") and len(out.splitlines()) < 50
+    assert "openspiel:kriegspiel" in run("games", "--openspiel")[1]
+    names = [row["name"] for row in json.loads(run("games", "--openspiel", "--json")[1])]
+    assert len(names) > 90 and all(name.startswith("openspiel:") for name in names)
     code, out, _ = run("agents")
     assert code == 0 and all(name in out for name in fl.agent_names())
     assert [row["name"] for row in json.loads(run("agents", "--json")[1])] == fl.agent_names()

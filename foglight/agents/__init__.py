@@ -53,7 +53,8 @@ class Explanation:
 class View:
     """The text that a person on a seat may read when it is to move; it reveals no more than the seat's observations."""
 
-    information: str  # the information state
+    information: str  # the information state: what the seat sees, and all observations
+    sight: str  # what the seat sees
     choices: Mapping[int, Sequence[str]]  # the names of the legal actions
     log: Sequence[str]  # the observations so far, in words
     why_not: Callable[[str], str]  # from the name of an action that is not legal to the reason, empty if unknown

@@ -17,7 +17,9 @@ from foglight.search.belief import Belief
 from foglight.worlds.marginals import Marginals, marginals
 from foglight.worlds.regeneration import BeliefLost
 
-_SHOWN = 12  # moves in the prompt; `moves` shows all
+_SHOWN = 12  # moves that a prompt shows without folding; `moves` lists all
+_FEW = 5  # moves of a kind that a folded prompt shows
+_LATEST = 16  # observations shown before each move; `history` shows all
 _WIDTH = 100  # characters of a line in a long list
 _CAP = 20_000  # worlds behind a drawn belief
 _HINTS = ("scout(engine=none)", "epimc(time=1.0)")  # the first that plays the game is asked for a hint
@@ -65,7 +67,7 @@ class Human(Agent):
         self.view = view
 
     def act(self, actions: Sequence[int] | None = None) -> int:
-        self.tell(f"\n{self.view.information}")
+        self.tell(f"\n{self._situation()}")
         while True:
             written = self.ask(f"your move ({folded(self._names())}): ")
             try:
@@ -76,6 +78,13 @@ class Human(Agent):
                 if action is not None:
                     self.moves += 1
                     return action
+
+    def _situation(self) -> str:
+        """What the seat sees and has observed; of a long history only the end."""
+        log = self.view.log
+        if len(log) <= _LATEST:
+            return self.view.information
+        return f"{self.view.sight}\nlast of {len(log)} observations: {', '.join(log[-_LATEST:])}"
 
     def _names(self) -> list[str]:
         return [names[0] for names in self.view.choices.values()]
@@ -103,7 +112,7 @@ class Human(Agent):
 
     def _help(self, rest: str) -> None:
         rules = how_to_play(self.game) or "it does not say more about its rules"
-        lines = [f"{self.game}: {title(self.game)}", "", rules, ""]
+        lines = [title(self.game), "", rules, ""]
         lines += [f"you are on seat {self.seat} of {num_players(self.game)}, counted from 0; write a move, or"]
         lines += [f"  {command:<8} {what}" for command, what in _COMMANDS.items()]
         lines += ["a word that is a move as well means the move; with a slash, as in /help, it is the command"]
@@ -121,8 +130,8 @@ class Human(Agent):
             belief.observe(observation)
         worlds = belief.worlds()
         shown = marginals(self.game, worlds.rows, worlds.weights.tolist(), worlds.exact)
-        kind = "all" if shown.exact else "a sample of"
-        self.tell(f"{kind} {shown.worlds:,} worlds that agree with what you have observed, every history alike:\n")
+        agree = _worlds(shown.worlds, shown.exact)
+        self.tell(f"{agree} with what you have observed, every history alike:\n")
         self.tell(self.draw(shown))
 
     def _hint(self, rest: str) -> None:
@@ -161,8 +170,7 @@ class Human(Agent):
         if others:
             second = max(others, key=lambda action: others[action])
             text += f", the best other move, {self.view.choices[second][0]}, {others[second]:+.2f}"
-        kind = "all" if why.exact else "a sample of"
-        return f"{text}; it looked at {kind} {why.worlds:,} world{'s' * (why.worlds > 1)} that agree with what you know"
+        return f"{text}; it looked at {_worlds(why.worlds, why.exact)} with what you know"
 
     def _save(self, rest: str) -> None:
         if not rest:
@@ -176,26 +184,42 @@ class Human(Agent):
 # Text -------------------------------------------------------------------------------------------------------------
 
 
-def folded(names: Sequence[str], most: int = _SHOWN) -> str:
-    """A few of the names, from the beginning and the end, and how many there are."""
-    if len(names) <= most:
+def folded(names: Sequence[str]) -> str:
+    """Names for a prompt: of many that begin with the same word only a few, and how many they are."""
+    if len(names) <= _SHOWN:
         return ", ".join(names)
-    return f"{', '.join(names[: most // 2])} ... {', '.join(names[-2:])}; {len(names)} in all, moves shows them"
+    parts = []
+    for word, rests in _groups(names).items():
+        front, few = f"{word} " if word else "", len(rests) <= _FEW
+        parts.append(front + (", ".join(rests) if few else f"{', '.join(rests[:_FEW])} ... {rests[-1]} ({len(rests)})"))
+    return f"{'; '.join(parts)}; moves lists all"
 
 
 def grouped(names: Sequence[str]) -> list[str]:
-    """All names in lines: those that begin with the same word share a line, with that word in front."""
+    """All names in lines; those that begin with the same word share lines, with that word in front."""
+    lines = []
+    for word, rests in _groups(names).items():
+        front = f"{word}: " if word else ""
+        lines += textwrap.wrap(front + ", ".join(rests), _WIDTH, subsequent_indent=" " * len(front))
+    return lines
+
+
+def _groups(names: Sequence[str]) -> dict[str, list[str]]:
+    """The names that begin with a word that others begin with, without it, by that word; all others by no word."""
+    firsts = [name.partition(" ")[0] for name in names if " " in name]
     groups: dict[str, list[str]] = {}
     for name in names:
         word, _, rest = name.partition(" ")
-        groups.setdefault(word if rest else "", []).append(name)
-    lines = []
-    for word, members in groups.items():
-        shared = word != "" and len(members) > 1
-        front = f"{word}: " if shared else ""
-        text = ", ".join(name.removeprefix(f"{word} ") if shared else name for name in members)
-        lines += textwrap.wrap(front + text, _WIDTH, subsequent_indent=" " * len(front), break_on_hyphens=False)
-    return lines
+        shared = firsts.count(word) > 1
+        groups.setdefault(word if shared else "", []).append(rest if shared else name)
+    return groups
+
+
+def _worlds(number: int, exact: bool) -> str:
+    """A number of worlds that agree with the observations, in words."""
+    if number == 1 and exact:
+        return "the only world that agrees"
+    return f"{'all' if exact else 'a sample of'} {number:,} world{'s' * (number != 1)} that agree"
 
 
 def table(belief: Marginals) -> str:

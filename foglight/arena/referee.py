@@ -162,7 +162,7 @@ def _ask(agent: Agent, state: State, timing: Timing) -> int:
     actions = state.actions()
     if agent.at_terminal:
         seat = state.player
-        agent.read(View(state.information(seat), state.choices(), state.log(seat), state.why_not))
+        agent.read(View(state.information(seat), state.sight(seat), state.choices(), state.log(seat), state.why_not))
     options = list(actions)  # a copy, which the agent may change
     begin = time.perf_counter()
     action = agent.act(options)

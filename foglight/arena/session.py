@@ -100,6 +100,9 @@ class Session:
             except (Leave, EOFError, KeyboardInterrupt):
                 self._tell(self._keep())
                 return None
+            except Exception:  # a mistake in a game or an agent must not cost the game
+                self._tell(self._keep())
+                raise
         payoff = record.returns[self.seat]
         result = "you win" if payoff > 0 else "you lose" if payoff < 0 else "nobody wins"
         self._tell(f"\nthe game is over: {result} ({payoff:+g}). What was really there:\n{state}")
@@ -135,7 +138,7 @@ class Session:
         for file in ([self._file] if self._file else []) + [_free(folder, self.game) for folder in folders]:
             with contextlib.suppress(BadInput):
                 return f"\nyou left the game; {self.save(file)}"
-        return "\nyou left the game; it could not be saved anywhere"
+        return "\nyou left the game, and it could not be saved anywhere"
 
 
 def load_saved(file: str | Path) -> SavedGame:

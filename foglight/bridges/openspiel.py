@@ -70,7 +70,7 @@ def load(spec: Spec) -> OpenSpiel:
     """The game of OpenSpiel with this name and these parameters."""
     names = [kind.short_name for kind in pyspiel.registered_games()]
     if spec.name not in names:
-        raise BadInput(unknown("OpenSpiel game", spec.name, names))
+        raise BadInput(unknown("OpenSpiel game", spec.name, names, "foglight games --openspiel lists them"))
     game = OpenSpiel(_text(spec))
     try:
         with _silence():
@@ -99,6 +99,13 @@ def descriptions() -> Iterator[Description]:
                 information=_plain(kind.information),
                 shows="information states" if kind.provides_information_state_string else "observations",
             )
+
+
+def parameters(game: OpenSpiel) -> dict[str, str]:
+    """The parameters of a game with their values, as OpenSpiel writes them."""
+    theirs = loaded(game)
+    given = {**theirs.get_type().parameter_specification, **theirs.get_parameters()}
+    return {name: str(value) for name, value in given.items()}
 
 
 @contextlib.contextmanager
@@ -276,6 +283,16 @@ def returns(game, world, out):
 @implements(OpenSpiel)
 def title(game):
     return loaded(game).get_type().long_name
+
+
+@implements(OpenSpiel)
+def how_to_play(game):
+    kind = loaded(game).get_type()
+    return (
+        f"A game of OpenSpiel for {loaded(game).num_players()} seats: {_plain(kind.information)}, "
+        f"{_plain(kind.chance_mode)}.\nIts rules are in OpenSpiel's documentation, under {kind.short_name}.\n"
+        "Write a move as OpenSpiel names it, or its number."
+    )
 
 
 @implements(OpenSpiel)

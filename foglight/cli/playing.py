@@ -22,35 +22,80 @@ KeepIn = Annotated[
 
 
 @app.command()
-def games(json_: Json = False) -> None:
-    """List the games and their parameters."""
-    from foglight.games import game_class
-    from foglight.names import parameter_texts
-    from foglight.rules import num_players, title
-
-    rows: list[dict[str, Any]] = []
-    for name in fl.game_names():
-        game = game_class(name)()
-        parameters = ", ".join(
-            f"{key}={text.default} ({'; '.join(filter(None, (text.meaning, text.allowed)))})"
-            for key, text in parameter_texts(type(game)).items()
-        )
-        rows.append({"name": name, "players": num_players(game), "what": title(game), "parameters": parameters})
-    try:
-        from foglight.bridges.openspiel import descriptions
-    except BadInput as error:
-        others, advice = [], str(error)
-    else:
-        others, advice = [asdict(description) for description in descriptions()], ""
-    if json_:
-        typer.echo(json.dumps(rows + others, indent=2))
+def games(
+    name: Annotated[
+        str | None, typer.Argument(help="Show this game alone: its rules and its parameters.", metavar="[GAME]")
+    ] = None,
+    openspiel: Annotated[bool, typer.Option("--openspiel", help="List the games of OpenSpiel.")] = False,
+    json_: Json = False,
+) -> None:
+    """List the games, or show the rules and the parameters of one."""
+    if name is not None:
+        _show_game(_description(fl.load_game(name)), json_)
         return
-    show(rows)
-    if others:
-        out.print(f"\n{len(others)} games of OpenSpiel, interpreted; their parameters are OpenSpiel's:\n")
+    rows = [_listed(name) for name in fl.game_names()]
+    others: list[dict[str, Any]] = []
+    if openspiel:
+        from foglight.bridges.openspiel import descriptions
+
+        others = [asdict(description) for description in descriptions()]
+    if json_:
+        typer.echo(json.dumps(others if openspiel else rows, indent=2))
+    elif openspiel:
+        out.print(f"{len(others)} games of OpenSpiel, interpreted; their parameters are OpenSpiel's:\n")
         show([{"name": o["name"], "players": o["players"], "supports": _supports(o)} for o in others])
     else:
-        out.print(f"\n{advice}")
+        show([{key: row[key] for key in ("name", "players", "what")} for row in rows])
+        out.print("\nfoglight games GAME shows its rules and parameters; --openspiel lists the games of OpenSpiel")
+
+
+def _listed(name: str) -> dict[str, Any]:
+    """The description of the game of this name with its default parameters."""
+    from foglight.games import game_class
+    from foglight.names import parameter_texts
+
+    try:
+        game = game_class(name)()
+    except TypeError:  # somebody's game without defaults
+        parameters = {key: text._asdict() for key, text in parameter_texts(game_class(name)).items()}
+        return {"name": name, "players": "", "what": f"needs {', '.join(parameters)}", "parameters": parameters}
+    return {**_description(game), "name": name}
+
+
+def _description(game: Any) -> dict[str, Any]:
+    """A game as plain data: its name, title, rules, and parameters with their values in this game."""
+    from foglight.names import parameter_texts, parse_spec
+    from foglight.rules import how_to_play, num_players, title
+
+    spec = parse_spec(str(game))
+    if isinstance(game, tuple):
+        parameters = {key: text._asdict() for key, text in parameter_texts(type(game)).items()}
+    elif spec.name.startswith("openspiel:"):
+        from foglight.bridges.openspiel import parameters as openspiel_parameters
+
+        parameters = {key: {"default": value} for key, value in openspiel_parameters(game).items()}
+    else:
+        parameters = {}
+    return {
+        "name": spec.name,
+        "game": str(game),
+        "players": num_players(game),
+        "what": title(game),
+        "rules": how_to_play(game),
+        "parameters": parameters,
+    }
+
+
+def _show_game(game: dict[str, Any], json_: bool) -> None:
+    if json_:
+        typer.echo(json.dumps(game, indent=2))
+        return
+    out.print(f"{game['game']}: {game['what']}\n{game['players']} seats, counted from 0\n", soft_wrap=True)
+    out.print(game["rules"] or "The game does not say its rules.", soft_wrap=True)
+    if game["parameters"]:
+        out.print()
+        show([{"parameter": key, **facts} for key, facts in game["parameters"].items()])
+    out.print(f"\nto play it: foglight play '{game['game']}'", soft_wrap=True)
 
 
 def _supports(game: dict[str, Any]) -> str:

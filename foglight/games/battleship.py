@@ -41,7 +41,9 @@ _LEFT_OF = np.array(
 class Battleship(NamedTuple):
     width: Annotated[int, "columns of each sea", Between(1, 8)] = 3
     height: Annotated[int, "rows of each sea", Between(1, 8)] = 3
-    ships: Annotated[tuple[Annotated[int, Between(1, 8)], ...], "lengths, in the order of placing"] = (1, 2)
+    ships: Annotated[
+        tuple[Annotated[int, Between(1, 8)], ...], "lengths of 1 to 8 ships, each 1 to 8, in the order of placing"
+    ] = (1, 2)
     shots: Annotated[int, "per seat", Between(1, 1000)] = 9
     repeats: Annotated[int, "shots at the same cell", OneOf("allowed", "forbidden")] = ALLOWED
 

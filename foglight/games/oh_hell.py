@@ -273,7 +273,7 @@ The highest trump takes the trick, otherwise the highest card of the suit led; t
 
 @implements(OhHell)
 def why_not(game, world, action):
-    bid, most = action - _num_cards(game), get(world, _tricks(game))
+    bid, most = action - _num_cards(game), int(get(world, _tricks(game)))
     if bid < 0 or get(world, PHASE) != BID:
         return showing.why_not(game, world, action)
     if bid > most:
