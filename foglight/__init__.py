@@ -62,19 +62,20 @@ _LATER = {  # modules of the names that are imported at their first use, which m
 }
 
 
-def as_openspiel_bot(agent: str, game: Game, seat: int, seed: int = 0) -> Any:
+def as_openspiel_bot(agent: Any, game: Game, seat: int, seed: int = 0) -> Any:
     """An agent as a `pyspiel.Bot` for OpenSpiel's own loops. It uses only the observations of its seat.
 
-    `game` is a native game, or one of OpenSpiel's as `openspiel:NAME`. Call `close()` on a bot whose agent has an
-    engine.
+    `agent` is a text, a class or an instance. `game` is a native game, or one of OpenSpiel's as `openspiel:NAME` or
+    as a `pyspiel.Game`. The bot provides its policy: `get_policy` and `step_with_policy` give the probability of each
+    legal action. Call `close()` on a bot whose agent has an engine.
 
         >>> bot = fl.as_openspiel_bot("first_legal", "kuhn_poker", seat=0)
         >>> import pyspiel
         >>> state = pyspiel.load_game("kuhn_poker").new_initial_state()
         >>> state.apply_action(2), state.apply_action(0)  # the king for seat 0, the jack for seat 1
         (None, None)
-        >>> state.action_to_string(bot.step(state))
-        'Pass'
+        >>> state.action_to_string(bot.step(state)), bot.step_with_policy(state)
+        ('Pass', ([(0, 1.0), (1, 0.0)], 0))
     """
     from foglight.bridges import openspiel  # raises BadInput that says what to install, if OpenSpiel is missing
     from foglight.bridges.openspiel_bot import AgentBot
@@ -115,6 +116,29 @@ def play(
     if game is None:
         raise BadInput("give a game, such as fl.play('dark_hex'), or resume=FILE")
     return Session(game, "random" if vs is None else vs, seat=seat, seed=seed, file=save, **how).play()
+
+
+def register_with_openspiel(*classes: type) -> list[str]:
+    """Register native games with OpenSpiel, as `foglight_NAME`, so that its algorithms run on our rules.
+
+    Without arguments these are all native games; give the classes of your own games to register those. Parameters are
+    ours, with lists written as `[1;2]`. A second call changes nothing. The result is the names in OpenSpiel.
+
+        >>> names = fl.register_with_openspiel()
+        >>> import pyspiel
+        >>> game = pyspiel.load_game("foglight_dark_hex(rows=3,cols=3)")
+        >>> state = game.new_initial_state()
+        >>> state.apply_action(4)
+        >>> state.information_state_string(0), state.information_state_string(1)
+        ('seat 0 | b2', 'seat 1 | x tries')
+        >>> str(fl.load_game(game))
+        'dark_hex(rows=3,cols=3)'
+    """
+    from foglight.bridges import openspiel  # raises BadInput that says what to install, if OpenSpiel is missing
+    from foglight.bridges.openspiel_games import register
+
+    assert openspiel
+    return register(*classes)
 
 
 def __getattr__(name: str) -> Any:
@@ -202,6 +226,7 @@ __all__ = [
     "random_playouts",
     "rate",
     "realised",
+    "register_with_openspiel",
     "resolve_safely",
     "resolve_unsafely",
     "solve",

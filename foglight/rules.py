@@ -10,7 +10,8 @@ its observations. `NOTHING` is no observation at all: the viewer does not even l
 of a viewer's observations is its information state, in the sense of factored observations [Kovarik2022].
 """
 
-from typing import Any, Protocol, TypeAlias, TypeVar
+import math
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy import uint64
@@ -28,6 +29,15 @@ GameClass = TypeVar("GameClass", bound=type)
 
 
 World: TypeAlias = Any  # a row of uint64; an interpreted game may use objects of its own
+
+
+class Bounds(NamedTuple):
+    """What every play of a game stays within."""
+
+    low: float = -math.inf  # the lowest payoff of a seat
+    high: float = math.inf  # the highest
+    total: float | None = None  # the sum of all payoffs, if it is always the same
+    length: int = 0  # most actions of a game, outcomes of chance included; 0: unknown
 
 
 class Game(Protocol):
@@ -172,6 +182,12 @@ def formula(game: Game, observations: list[int], viewer: int) -> Any:
     variables, which count from 1 and are negative where negated.
     """
     return None
+
+
+@optional
+def bounds(game: Game) -> Bounds:
+    """What every play of the game stays within, for libraries that ask; in Python only."""
+    return Bounds()
 
 
 MOST_FEATURES = 96  # the size of `out` in the two rules below

@@ -3,12 +3,14 @@
 Algorithms work on worlds, never on a State.
 """
 
+import importlib
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from foglight.compile import has_rule, kernel
-from foglight.games import load_game
+from foglight.games import is_openspiels, load_game
 from foglight.names import BadInput, choose, listed
 from foglight.rules import (
     CHANCE,
@@ -81,6 +83,9 @@ class State:
         copy._worlds = [*self._worlds[:-1], copy.world]
         copy._observations = [list(codes) for codes in self._observations]
         return copy
+
+    def __deepcopy__(self, memo: Any) -> "State":
+        return self.clone()
 
     def actions(self) -> list[int]:
         """The legal actions, or the outcomes of chance, ascending; none when the game is over."""
@@ -187,11 +192,22 @@ class State:
 def new_state(game: Game) -> State:
     """The start of a game, which is given as text or as an instance of its class.
 
+    A `pyspiel.Game` is `openspiel:NAME`, and a `pyspiel.State` is the state of that game after the same history.
+
     >>> state = fl.new_state("kuhn_poker")
     >>> state.num_players, state.actions(), state.returns()
     (2, [0, 1, 2], [0.0, 0.0])
     """
-    return State(game)
+    return as_state(game) if is_openspiels("State", game) else State(game)
+
+
+def as_state(state: Any) -> State:
+    """The given state, or the state after the history of a `pyspiel.State`."""
+    if is_openspiels("State", state):
+        return importlib.import_module("foglight.bridges.openspiel").state_of(state)
+    if not isinstance(state, State):
+        raise BadInput(f"{state!r} is not a state; make one by fl.new_state(game), or give a pyspiel.State")
+    return state
 
 
 def replay(game: Game, actions: Iterable[int]) -> State:

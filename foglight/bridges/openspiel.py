@@ -21,14 +21,18 @@ from typing import Any
 import numpy as np
 
 from foglight.compile import implements
-from foglight.names import BadInput, Spec, unknown
+from foglight.names import BadInput, Spec, parse_spec, unknown
 from foglight.randomness import below, fold, weighted
 from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL
+from foglight.state import State
 
 try:
     import pyspiel
 except ImportError:
     raise BadInput("OpenSpiel's games need OpenSpiel; install it with: pip install 'foglight[openspiel]'") from None
+
+
+PREFIX = "foglight_"  # of the names of native games that are registered with OpenSpiel
 
 
 @dataclass(frozen=True)
@@ -66,9 +70,11 @@ class World:
         return repr((self.state.history_str(), self.keys)).encode()
 
 
-def load(spec: Spec) -> OpenSpiel:
+def load(spec: Spec) -> Any:
     """The game of OpenSpiel with this name and these parameters."""
     names = [kind.short_name for kind in pyspiel.registered_games()]
+    if spec.name.startswith(PREFIX) and spec.name in names:
+        return game_of(pyspiel.load_game(_text(spec)))
     if spec.name not in names:
         raise BadInput(unknown("OpenSpiel game", spec.name, names, "foglight games --openspiel lists them"))
     game = OpenSpiel(_text(spec))
@@ -85,9 +91,32 @@ def load(spec: Spec) -> OpenSpiel:
     return game
 
 
+def game_of(theirs: Any) -> Any:
+    """The game of a `pyspiel.Game`: OpenSpiel's own rules. A native game registered with OpenSpiel is itself again."""
+    from foglight.bridges.openspiel_games import NativeGame
+
+    if isinstance(theirs, NativeGame):
+        return theirs.game
+    return load(parse_spec(str(theirs)))
+
+
+def state_of(theirs: Any) -> State:
+    """The state after the history of a `pyspiel.State`, with the observations that it gave."""
+    state = State(game_of(theirs.get_game()))
+    for action in theirs.history():
+        if action not in state.actions():
+            raise BadInput(
+                f"a state of {theirs.get_game()} cannot be replayed: its history does not hold all of chance"
+            )
+        state.play(action)
+    return state
+
+
 def descriptions() -> Iterator[Description]:
     """The properties of every game of OpenSpiel that loads with its default parameters."""
     for kind in pyspiel.registered_games():
+        if kind.short_name.startswith(PREFIX):
+            continue  # a native game
         if kind.default_loadable and kind.dynamics != pyspiel.GameType.Dynamics.MEAN_FIELD:
             low, high = kind.min_num_players, kind.max_num_players
             yield Description(

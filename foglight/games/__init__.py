@@ -3,6 +3,7 @@
 import functools
 import importlib
 import pkgutil
+import sys
 from typing import Any
 
 from foglight.compile import has_rule, snake_case
@@ -35,9 +36,17 @@ def load_game(game: Game) -> Any:
             bridge, _, name = spec.name.partition(":")
             return _bridge(bridge).load(Spec(name, spec.arguments))
         return _checked(construct(game_class(spec.name), spec))
+    if is_openspiels("Game", game):
+        return importlib.import_module("foglight.bridges.openspiel").game_of(game)
     if not has_rule("num_players", type(game)):
         raise BadInput(f"{game!r} is not a game; give its text, such as 'kuhn_poker', or an instance of its class")
     return _checked(game) if isinstance(game, tuple) else game
+
+
+def is_openspiels(kind: str, thing: Any) -> bool:
+    """Whether a thing is a `Game` or a `State` of OpenSpiel, which nobody needs to import to find that out."""
+    pyspiel = sys.modules.get("pyspiel")
+    return pyspiel is not None and isinstance(thing, vars(pyspiel)[kind])
 
 
 def _bridge(name: str) -> Any:

@@ -21,7 +21,7 @@ from foglight.bits import get, put
 from foglight.compile import implements, jitable
 from foglight.names import BadInput, Between, OneOf
 from foglight.randomness import below
-from foglight.rules import PUBLIC, TERMINAL, World, game
+from foglight.rules import PUBLIC, TERMINAL, Bounds, World, game
 
 ALLOWED, FORBIDDEN = 0, 1
 _PLACED = 1  # observation codes: 1 a ship of another seat was placed; then own placements; then shots with results
@@ -257,6 +257,12 @@ def returns(game, world, out):
     difference = _losses(game, world, 1) - _losses(game, world, 0)
     out[0] = float(difference)
     out[1] = -float(difference)
+
+
+@implements(Battleship)
+def bounds(game):
+    ships = len(game.ships)
+    return Bounds(-float(ships), float(ships), 0.0, 2 * (ships + game.shots))
 
 
 @implements(Battleship)

@@ -23,7 +23,7 @@ from foglight.cards.tricks import PHASE, PLAY, taken
 from foglight.compile import implements
 from foglight.names import Between
 from foglight.randomness import fold
-from foglight.rules import Game, World, game
+from foglight.rules import Bounds, Game, World, game
 
 _CARDS, _SUITS, _RANKS = 52, 4, 13
 _IN_PLAY, _TO_EACH = 22, 8
@@ -128,6 +128,11 @@ def returns(game, world, out):
 
 
 # For people -----------------------------------------------------------------------------------------------------
+
+
+@implements(CardGame)
+def bounds(game):
+    return Bounds(-1.0, 1.0, 0.0, 4 * _TO_EACH)
 
 
 @implements(CardGame)

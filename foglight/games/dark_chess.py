@@ -49,7 +49,7 @@ from foglight.chess.repetition import HISTORY_WORDS, remember
 from foglight.compile import compiled_twin, implements, jitable, kernel
 from foglight.names import Between, OneOf
 from foglight.randomness import fold
-from foglight.rules import PUBLIC, TERMINAL, game
+from foglight.rules import PUBLIC, TERMINAL, Bounds, game
 
 _FEN = {
     4: "r1kr/pppp/PPPP/R1KR w - - 0 1",
@@ -219,6 +219,13 @@ def _compiled_sight(size, world, seat):
 
 
 # For people -----------------------------------------------------------------------------------------------------
+
+
+@implements(DarkChess)
+def bounds(game):
+    # every pawn move and every capture sets the clock back
+    changes = 2 * game.size * (game.size - 2) + 4 * game.size
+    return Bounds(-1.0, 1.0, 0.0, CLOCK_LIMIT * changes)
 
 
 @implements(DarkChess)

@@ -19,7 +19,7 @@ from foglight import bits, text
 from foglight.compile import implements, jitable
 from foglight.names import Between
 from foglight.randomness import below
-from foglight.rules import TERMINAL, game
+from foglight.rules import TERMINAL, Bounds, game
 
 _STONES, _MET, _TURN = 0, 2, 4
 _HEARD = 1
@@ -131,6 +131,11 @@ def returns(game, world, out):
     winner = int64(world[_TURN] >> uint64(1)) - 1
     out[winner] = 1.0
     out[1 - winner] = -1.0
+
+
+@implements(DarkHex)
+def bounds(game):
+    return Bounds(-1.0, 1.0, 0.0, 2 * game.rows * game.cols)
 
 
 @implements(DarkHex)

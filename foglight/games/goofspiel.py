@@ -20,7 +20,7 @@ from foglight.bits import get, put
 from foglight.compile import implements, jitable
 from foglight.names import Between, OneOf
 from foglight.randomness import below
-from foglight.rules import CHANCE, PUBLIC, TERMINAL, World, game
+from foglight.rules import CHANCE, PUBLIC, TERMINAL, Bounds, World, game
 
 DESCENDING, ASCENDING, RANDOM = 0, 1, 2
 IMPERFECT, PERFECT = 0, 1
@@ -202,6 +202,11 @@ def private_features(game, world, seat, out):
         out[card] = hand >> card & 1
         out[game.cards + card] = seat == 0 and get(world, _BID) == card + 1
     return 2 * game.cards
+
+
+@implements(Goofspiel)
+def bounds(game):
+    return Bounds(-1.0, 1.0, 0.0, 3 * game.cards)
 
 
 @implements(Goofspiel)

@@ -28,7 +28,7 @@ from foglight.cards.deck import card_names, card_text, cards_text, stripe
 from foglight.cards.tricks import DEAL, MOVER, OVER, PASS, PHASE, PLAY, SETUP, enter, hand, played, set_hand
 from foglight.compile import implements, jitable
 from foglight.names import OneOf
-from foglight.rules import NOTHING, PUBLIC, Game, World, game
+from foglight.rules import NOTHING, PUBLIC, Bounds, Game, World, game
 
 _SEATS, _CARDS, _SUITS, _RANKS, _PASSED = 4, 52, 4, 13, 3
 _TWO_OF_CLUBS, _QUEEN_OF_SPADES = 0, 43
@@ -275,6 +275,11 @@ def returns(game, world, out):
 
 
 # For people -----------------------------------------------------------------------------------------------------
+
+
+@implements(Hearts)
+def bounds(game):
+    return Bounds(0.0, float(_ALL_POINTS), None, 1 + 2 * _CARDS + _SEATS * _PASSED)
 
 
 @implements(Hearts)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from foglight.bits import get, put
 from foglight.compile import implements, jitable
-from foglight.rules import CHANCE, NOTHING, TERMINAL, World, game
+from foglight.rules import CHANCE, NOTHING, TERMINAL, Bounds, World, game
 from foglight.text import does
 
 _CARDS = ((0, 0, 2), (0, 2, 2))
@@ -121,6 +121,11 @@ def private_features(game, world, seat, out):
     for card in range(3):
         out[card] = get(world, _CARDS[seat]) == 1 + card
     return 3
+
+
+@implements(KuhnPoker)
+def bounds(game):
+    return Bounds(-2.0, 2.0, 0.0, 5)
 
 
 @implements(KuhnPoker)

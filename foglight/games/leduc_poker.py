@@ -18,7 +18,7 @@ from foglight import bits
 from foglight.bits import get, put
 from foglight.compile import implements, jitable
 from foglight.randomness import below
-from foglight.rules import CHANCE, NOTHING, TERMINAL, World, game
+from foglight.rules import CHANCE, NOTHING, TERMINAL, Bounds, World, game
 from foglight.text import does
 
 _CARDS = ((0, 0, 3), (0, 3, 3))
@@ -213,6 +213,11 @@ def private_features(game, world, seat, out):
     for card in range(6):
         out[card] = get(world, _CARDS[seat]) == 1 + card
     return 6
+
+
+@implements(LeducPoker)
+def bounds(game):
+    return Bounds(-13.0, 13.0, 0.0, 11)
 
 
 @implements(LeducPoker)

@@ -18,7 +18,7 @@ from numpy import uint64
 from foglight.bits import get, put
 from foglight.compile import implements, jitable
 from foglight.names import Between
-from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL, World, game
+from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL, Bounds, World, game
 
 _BID, _MOVER, _CALLED = (1, 0, 8), (1, 8, 1), (1, 9, 1)
 _FIRST_BID = 1 << 32  # observation codes: smaller ones are dice
@@ -159,6 +159,11 @@ def private_features(game, world, seat, out):
         if face > 0:
             out[face - 1] += 1.0 / game.dice
     return game.sides
+
+
+@implements(LiarsDice)
+def bounds(game):
+    return Bounds(-1.0, 1.0, 0.0, 2 * game.dice + num_actions(game))
 
 
 @implements(LiarsDice)

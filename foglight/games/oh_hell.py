@@ -26,7 +26,7 @@ from foglight.cards.deck import RANKS, card_names, card_text, stripe, suit_lette
 from foglight.cards.tricks import BID, DEAL, MOVER, PHASE, PLAY, SETUP, enter, first_own_word, taken
 from foglight.compile import implements, jitable
 from foglight.names import BadInput, Between, OneOf
-from foglight.rules import World, game
+from foglight.rules import Bounds, World, game
 from foglight.text import who
 
 _EXACT = 10  # points for an exact bid
@@ -246,6 +246,14 @@ def score(game, bid, won):
 
 
 # For people -----------------------------------------------------------------------------------------------------
+
+
+@implements(OhHell)
+def bounds(game):
+    most = game.tricks or int(_most_tricks(game))
+    points = float(game.points_per_trick * most)
+    low = -points if game.off_bid_penalty == 1 else 0.0
+    return Bounds(low, _EXACT + points, None, 3 + game.players * (2 * most + 1))
 
 
 @implements(OhHell)

@@ -17,7 +17,7 @@ from numpy import int64, uint64
 from foglight import bits, text
 from foglight.compile import implements, jitable
 from foglight.randomness import below
-from foglight.rules import NOTHING, TERMINAL, game
+from foglight.rules import NOTHING, TERMINAL, Bounds, game
 
 _MARKS, _MET, _MOVER, _RESULT = 0, 18, 36, 37
 _BOARD = 0x1FF
@@ -116,6 +116,11 @@ def returns(game, world, out):
     result = int64(world[0] >> uint64(_RESULT))
     for seat in range(2):
         out[seat] = 0.0 if result == _DRAW else (1.0 if result == 1 + seat else -1.0)
+
+
+@implements(PhantomTtt)
+def bounds(game):
+    return Bounds(-1.0, 1.0, 0.0, 18)
 
 
 @implements(PhantomTtt)

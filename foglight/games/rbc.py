@@ -42,7 +42,7 @@ from foglight.chess.moves import CASTLE_LEFT, CASTLE_RIGHT, meaning_seen
 from foglight.compile import implements, jitable
 from foglight.names import Between, Word
 from foglight.randomness import below
-from foglight.rules import TERMINAL, game
+from foglight.rules import TERMINAL, Bounds, game
 
 _UNLIMITED = 10_000  # more turns than any game has
 _START = notation.read_fen("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1")[1]
@@ -159,6 +159,13 @@ def observe(game, before, action, after, viewer):
 
 
 # For people -----------------------------------------------------------------------------------------------------
+
+
+@implements(Rbc)
+def bounds(game):
+    # every pawn move and every capture sets the clock back; a turn has two actions
+    plies = min(2 * game.turns, 128 * game.reversible)
+    return Bounds(-1.0, 1.0, 0.0, 2 * plies)
 
 
 @implements(Rbc)

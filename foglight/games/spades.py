@@ -27,7 +27,7 @@ from foglight.cards.deck import block, card_names
 from foglight.cards.tricks import BID, DEAL, MOVER, PHASE, PLAY, enter, taken
 from foglight.compile import implements, jitable
 from foglight.names import OneOf
-from foglight.rules import World, game
+from foglight.rules import Bounds, World, game
 
 _SEATS, _CARDS, _SUITS, _RANKS = 4, 52, 4, 13
 _SPADES = uint64(((1 << 13) - 1) << 39)
@@ -193,6 +193,12 @@ def score(first_bid, second_bid, first_won, second_won):
 
 
 # For people -----------------------------------------------------------------------------------------------------
+
+
+@implements(Spades)
+def bounds(game):
+    # at worst both partners bid nil and fail with all tricks, at best 13 tricks and a nil succeed
+    return Bounds(-287.0, 230.0, None, 2 * _CARDS + _SEATS)
 
 
 @implements(Spades)

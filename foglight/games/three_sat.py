@@ -21,7 +21,7 @@ from numpy import int64, uint64
 from foglight.bits import get, has, put
 from foglight.compile import implements, jitable
 from foglight.names import Between
-from foglight.rules import CHANCE, TERMINAL, World, game
+from foglight.rules import CHANCE, TERMINAL, Bounds, World, game
 
 _SET, _SHOWN = (1, 0, 7), (1, 25, 10)
 _LITERALS = ((1, 7, 6), (1, 13, 6), (1, 19, 6))
@@ -153,6 +153,11 @@ def formula(game, observations, viewer):
     if viewer == 0:
         clauses += [[-i if code == _FALSE else i] for i, code in enumerate(choices, start=1)]
     return game.variables, clauses, lambda values: [*map(int, values), *draws]
+
+
+@implements(ThreeSat)
+def bounds(game):
+    return Bounds(0.0, 0.0, 0.0, game.variables + 4 * game.clauses)
 
 
 @implements(ThreeSat)
