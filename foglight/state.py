@@ -84,9 +84,6 @@ class State:
         copy._observations = [list(codes) for codes in self._observations]
         return copy
 
-    def __deepcopy__(self, memo: Any) -> "State":
-        return self.clone()
-
     def actions(self) -> list[int]:
         """The legal actions, or the outcomes of chance, ascending; none when the game is over."""
         return list(self._actions)

@@ -105,9 +105,7 @@ def state_of(theirs: Any) -> State:
     state = State(game_of(theirs.get_game()))
     for action in theirs.history():
         if action not in state.actions():
-            raise BadInput(
-                f"a state of {theirs.get_game()} cannot be replayed: its history does not hold all of chance"
-            )
+            raise BadInput(f"a state of {theirs.get_game()} cannot be replayed: its history leaves chance out")
         state.play(action)
     return state
 

@@ -21,7 +21,6 @@ from foglight.rules import (
     TERMINAL,
     Game,
     bounds,
-    max_legal,
     num_actions,
     num_players,
     private_features,
@@ -30,6 +29,7 @@ from foglight.rules import (
 )
 from foglight.state import State
 
+_MOST_STRINGS = 100_000  # that an observer remembers
 _LONG = 1_000_000  # actions of a game that does not say how many it can have
 
 
@@ -134,14 +134,15 @@ class NativeGame(pyspiel.Game):
 
     def __init__(self, game: Game, name: str, params: dict[str, Any]) -> None:
         self.game = game
+        self.start = _Fixed(State(game))
         limits = bounds(game)
         chance = has_rule("chance", type(game))
         info = pyspiel.GameInfo(
             num_distinct_actions=num_actions(game),
-            max_chance_outcomes=max_legal(game) if chance else 0,
+            max_chance_outcomes=num_actions(game) if chance else 0,
             num_players=num_players(game),
             min_utility=limits.low,
-            max_utility=limits.high,
+            max_utility=limits.high if limits.high > limits.low else limits.low + 1.0,  # OpenSpiel wants a range
             utility_sum=limits.total,
             max_game_length=limits.length or _LONG,
         )
@@ -154,12 +155,26 @@ class NativeGame(pyspiel.Game):
         return Observer(self.game, iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False), params)
 
 
+class _Fixed:
+    """A state that is never changed. OpenSpiel copies the fields of a state deeply; this one is shared instead."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+    def __deepcopy__(self, memo: Any) -> "_Fixed":
+        return self
+
+
 class NativeState(pyspiel.State):
     """A state of one of our games as OpenSpiel's."""
 
     def __init__(self, game: NativeGame) -> None:
         super().__init__(game)
-        self.state = State(game.game)
+        self._fixed = game.start
+
+    @property
+    def state(self) -> State:
+        return self._fixed.state
 
     def current_player(self) -> int:
         mover = self.state.player
@@ -172,7 +187,9 @@ class NativeState(pyspiel.State):
         return self.state.chance()
 
     def _apply_action(self, action: int) -> None:
-        self.state.play(action)
+        after = self.state.clone()
+        after.play(action)
+        self._fixed = _Fixed(after)
 
     def _action_to_string(self, player: int, action: int) -> str:
         return self.state.action_text(action) if action in self.state.actions() else str(action)
@@ -194,6 +211,7 @@ class Observer:
         if params:
             raise BadInput(f"observers of foglight's games have no parameters, and {params} are given")
         self.game, self.recalls = game, kind.perfect_recall
+        self._strings: dict[tuple[int, ...], str] = {}  # by viewer and its observations, which determine the string
         self.private = kind.private_info == pyspiel.PrivateInfoType.SINGLE_PLAYER
         size = 0 if self.recalls or not self.private else _num_features(game)
         self.tensor = np.zeros(size, np.float32) if size else None
@@ -211,8 +229,15 @@ class Observer:
         self.tensor[seats + private :] = out[:public]
 
     def string_from(self, state: NativeState, player: int) -> str:
-        if not self.private:
-            return " | ".join(state.state.log(PUBLIC))
-        if self.recalls:
-            return " | ".join([f"seat {player}", *state.state.log(player)])
-        return state.state.sight(player)
+        viewer = player if self.private else PUBLIC
+        known = (viewer, *state.state.observations(viewer))
+        if known not in self._strings:
+            if len(self._strings) >= _MOST_STRINGS:
+                self._strings.clear()
+            self._strings[known] = self._string(state.state, viewer)
+        return self._strings[known]
+
+    def _string(self, state: State, viewer: int) -> str:
+        if self.private and not self.recalls:
+            return state.sight(viewer)
+        return " | ".join([f"seat {viewer}", *state.log(viewer)] if self.private else state.log(viewer))
