@@ -9,11 +9,16 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from foglight.agents import Agent, Seat, View, load_agent
 from foglight.names import BadInput, choose, unknown
-from foglight.randomness import fold
+from foglight.randomness import fold, systematic
 from foglight.rules import Game, how_to_play, num_players, title
 from foglight.search.belief import Belief
+from foglight.worlds.deals.cards import has_usual_places
+from foglight.worlds.expansion import chosen
+from foglight.worlds.filter import history_filter
 from foglight.worlds.marginals import Marginals, marginals
 from foglight.worlds.regeneration import BeliefLost
 
@@ -21,7 +26,8 @@ _SHOWN = 12  # moves that a prompt shows without folding; `moves` lists all
 _FEW = 5  # moves of a kind that a folded prompt shows
 _LATEST = 16  # observations shown before each move; `history` shows all
 _WIDTH = 100  # characters of a line in a long list
-_CAP = 20_000  # worlds behind a drawn belief
+_CAP = 20_000  # worlds that are tracked for a belief
+_DRAWN = 2_000  # of these, worlds that are counted to draw it
 _HINTS = ("scout(engine=none)", "epimc(time=1.0)")  # the first that plays the game is asked for a hint
 _COMMANDS = {
     "help": "the rules of this game, and these commands",
@@ -125,11 +131,7 @@ class Human(Agent):
         self.tell("\n".join(f"{i:>3} {text}" for i, text in enumerate(self.view.log, start=1)) or "nothing yet")
 
     def _belief(self, rest: str) -> None:
-        belief = Belief(self.game, self.seat, _CAP, int(fold(self.seed, self.seat)) >> 1)
-        for observation in self.observations:
-            belief.observe(observation)
-        worlds = belief.worlds()
-        shown = marginals(self.game, worlds.rows, worlds.weights.tolist(), worlds.exact)
+        shown = believed(self.game, self.seat, self.observations, int(fold(self.seed, self.seat)) >> 1)
         agree = _worlds(shown.worlds, shown.exact)
         self.tell(f"{agree} with what you have observed, every history alike:\n")
         self.tell(self.draw(shown))
@@ -220,6 +222,21 @@ def _worlds(number: int, exact: bool) -> str:
     if number == 1 and exact:
         return "the only world that agrees"
     return f"{'all' if exact else 'a sample of'} {number:,} world{'s' * (number != 1)} that agree"
+
+
+def believed(game: Game, seat: int, observations: Sequence[int], seed: int) -> Marginals:
+    """What may be hidden from a seat that is to move. Cards are counted, other worlds tracked, at most _CAP of them."""
+    if has_usual_places(game):
+        return history_filter(game, observations, seat, mover=seat).belief(seed=seed)
+    belief = Belief(game, seat, _CAP, seed)
+    for observation in observations:
+        belief.observe(observation)
+    worlds = belief.worlds()
+    if len(worlds.weights) <= _DRAWN:
+        return marginals(game, worlds.rows, worlds.weights.tolist(), worlds.exact)
+    which = np.empty(_DRAWN, np.int64)
+    systematic(worlds.weights, 0.5, which)
+    return marginals(game, chosen(worlds.rows, which), [1.0] * _DRAWN, exact=False)
 
 
 def table(belief: Marginals) -> str:

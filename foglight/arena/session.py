@@ -126,7 +126,7 @@ class Session:
         }
         write_whole(file, json.dumps(content, indent=1).encode())
         self._file = file
-        return f"the game is kept; go on with: {self._advice.format(file=file)}"
+        return f"the game is kept; go on with: {self._advice.format(file=str(file))}"
 
     def _keep(self) -> str:
         """Save the game that the person leaves, if it has begun, wherever that is possible."""

@@ -153,13 +153,16 @@ def _plain(value: Any) -> str:
     return str(value.name).lower().replace("_", " ")
 
 
-def _text(value: Any) -> str:
-    """A spec in OpenSpiel's syntax: without quotes, and with semicolons between the items of a list."""
+def _text(value: Any, inner: bool = False) -> str:
+    """A spec in OpenSpiel's syntax: without quotes, with semicolons between the items of a list.
+
+    A game that is a parameter of another has brackets there, even if they are empty: otherwise it would be a word.
+    """
     if isinstance(value, Spec):
         if any(not key for key, _ in value.arguments):
             raise BadInput(f"OpenSpiel's parameters need names: write {value.name}(key=value)")
-        inside = ",".join(f"{key}={_text(argument)}" for key, argument in value.arguments)
-        return f"{value.name}({inside})" if inside else value.name
+        inside = ",".join(f"{key}={_text(argument, inner=True)}" for key, argument in value.arguments)
+        return f"{value.name}({inside})" if inside or inner else value.name
     if isinstance(value, list):
         return f"[{';'.join(map(_text, value))}]"
     return str(value)
