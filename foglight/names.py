@@ -258,12 +258,13 @@ def _declared(hint: Any) -> tuple[Any, ...]:
 def unknown(what: str, given: str, known: Iterable[str], advice: str = "") -> str:
     """The message for an unknown name: `unknown game 'dark_hx'; did you mean 'dark_hex'?`
 
-    A name that contains what was given, or is contained in it, counts as near. Where nothing is near, few names are all
-    listed, and for many `advice` says where they are.
+    Near are the names that begin with what was given, else the most similar one, else those that contain it. Where
+    nothing is near, few names are all listed, and for many `advice` says where they are.
     """
-    names = list(known)
-    inside = [name for name in names if given and (given.lower() in name or (len(name) > 3 and name in given.lower()))]
-    close = difflib.get_close_matches(given, names, n=1) or sorted(inside, key=len)[:3]
+    names, start = list(known), given.lower()
+    close = sorted((name for name in names if start and name.startswith(start)), key=len)[:3]
+    close = close or difflib.get_close_matches(given, names, n=1)
+    close = close or sorted((name for name in names if start and start in name), key=len)[:3]
     if close:
         return f"unknown {what} {given!r}; did you mean {' or '.join(map(repr, close))}?"
     if len(names) > _FEW_NAMES and advice:

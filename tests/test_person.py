@@ -579,6 +579,7 @@ def test_every_parameter_of_every_game_says_what_it_means(run):
         ("openspiel:kuhn", "unknown OpenSpiel game 'kuhn'; did you mean 'kuhn_poker'?"),
         ("openspiel:xyzzy", "unknown OpenSpiel game 'xyzzy'; foglight games --openspiel lists them"),
         ("poker", "unknown game 'poker'; did you mean 'kuhn_poker'"),
+        ("dark", "unknown game 'dark'; did you mean 'dark_hex' or 'dark_chess'?"),
         ("dark_hexx", "unknown game 'dark_hexx'; did you mean 'dark_hex'?"),
     ],
 )

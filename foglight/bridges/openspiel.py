@@ -76,6 +76,7 @@ def load(spec: Spec) -> Any:
     if spec.name.startswith(PREFIX) and spec.name in names:
         return game_of(pyspiel.load_game(_text(spec)))
     if spec.name not in names:
+        names = [name for name in names if not name.startswith(PREFIX)]
         raise BadInput(unknown("OpenSpiel game", spec.name, names, "foglight games --openspiel lists them"))
     game = OpenSpiel(_text(spec))
     try:
