@@ -3,8 +3,12 @@
 import base64
 import contextlib
 import json
+import os
 import random
 import re
+import signal
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 
@@ -292,6 +296,10 @@ def test_trumps_and_the_forbidden_bid_are_said():
         state.parse_action("bid 1")
     state.play(state.parse_action("bid 2"))
     assert state.why_not("3c") == "you do not hold 3c" and state.why_not("bid 1") == "all have bid; now play a card"
+    modest = oh_hell_before_the_dealer_bids()
+    for move in ("bid 0", "2c", "3c"):
+        modest.play(modest.parse_action(move))
+    assert modest.player == 2 and "you bid last" not in modest.information(2), "bidding is over"
     state.play(state.parse_action("2c"))
     assert state.why_not("3d") == "you hold clubs, the suit led, and must follow it"
 
@@ -531,6 +539,23 @@ def test_from_the_command_line(run):
         assert (code, out) == (2, "") and advice in err and err.count("\n") == 1
     code, out, _ = run("play", "dark_hex", "--save", "mine", typed=["b2"])
     assert code == 0 and load_saved("mine").game == "dark_hex(rows=4,cols=4)"
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no terminal hangs up here")
+def test_closing_the_terminal_keeps_the_game():
+    command = [sys.executable, "-m", "foglight", "play", "phantom_ttt", "--vs", "first_legal"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(fl.__file__).parent.parent)}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
+        process.stdin.write(b"b2\n")
+        process.stdin.flush()
+        shown = b""
+        while shown.count(b"your move") < 2:
+            more = os.read(process.stdout.fileno(), 1000)
+            assert more, shown
+            shown += more
+        process.send_signal(signal.SIGHUP)
+        assert b"go on with: foglight play --resume phantom_ttt.saved" in process.communicate(timeout=60)[0]
+    assert process.returncode == 0 and load_saved("phantom_ttt.saved").actions == (4, 0)
 
 
 def test_play_in_python_takes_games_and_agents_of_ones_own(capsys):
