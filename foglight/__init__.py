@@ -1,6 +1,7 @@
 """foglight plays, solves and measures games in which players cannot see everything."""
 
 import importlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from foglight.agent_policies import agent_policy
@@ -65,25 +66,82 @@ _LATER = {  # modules of the names that are imported at their first use, which m
 }
 
 
-def as_openspiel_bot(agent: str, game: Game, seat: int, seed: int = 0) -> Any:
+def as_openspiel_bot(agent: Any, game: Game, seat: int, seed: int = 0) -> Any:
     """An agent as a `pyspiel.Bot` for OpenSpiel's own loops. It uses only the observations of its seat.
 
-    `game` is a native game, or one of OpenSpiel's as `openspiel:NAME`. Call `close()` on a bot whose agent has an
-    engine.
+    `agent` is a text, a class or an instance. `game` is a native game, or one of OpenSpiel's as `openspiel:NAME` or
+    as a `pyspiel.Game`. The bot provides its policy: `get_policy` and `step_with_policy` give the probability of each
+    legal action. Call `close()` on a bot whose agent has an engine.
 
         >>> bot = fl.as_openspiel_bot("first_legal", "kuhn_poker", seat=0)
         >>> import pyspiel
         >>> state = pyspiel.load_game("kuhn_poker").new_initial_state()
         >>> state.apply_action(2), state.apply_action(0)  # the king for seat 0, the jack for seat 1
         (None, None)
-        >>> state.action_to_string(bot.step(state))
-        'Pass'
+        >>> state.action_to_string(bot.step(state)), bot.step_with_policy(state)
+        ('Pass', ([(0, 1.0), (1, 0.0)], 0))
     """
     from foglight.bridges import openspiel  # raises BadInput that says what to install, if OpenSpiel is missing
     from foglight.bridges.openspiel_bot import AgentBot
 
     assert openspiel
     return AgentBot(agent, game, seat, seed)
+
+
+def play(
+    game: Game | None = None,
+    vs: Any = None,
+    *,
+    seat: int = 0,
+    seed: int = 0,
+    save: Any = None,
+    resume: Any = None,
+    ask: Callable[[str], str] | None = None,
+    tell: Callable[[Any], None] | None = None,
+) -> Record | None:
+    """Play a game at the terminal against agents, `random` ones by default; you see only what your seat sees.
+
+    Write a move, or `help`. `vs` is an agent, as text, class or instance, or a list with one for each other seat. A
+    game that you leave is kept in the file `save`, by default in a new one of this folder, and the result is None;
+    `fl.play(resume=FILE)` goes on with it. Give `game` and `vs` again if they are objects that no text describes.
+    `ask` takes a prompt and returns what you write, `tell` shows a text or a table: by default both use the terminal.
+
+        >>> moves = iter(["hint first_legal", "bet"])
+        >>> record = fl.play("kuhn_poker", "first_legal", ask=lambda prompt: next(moves), tell=lambda shown: None)
+        >>> record.actions[2:], record.returns  # a bet, and a pass to it
+        ((1, 0), (1.0, -1.0))
+    """
+    from foglight.arena.session import Session, resumed
+
+    how: dict[str, Any] = {"ask": ask, "tell": tell, "advice": "fl.play(resume={file!r})"}
+    if resume is not None:
+        return resumed(resume, game, vs, **how).play()
+    if game is None:
+        raise BadInput("give a game, such as fl.play('dark_hex'), or resume=FILE")
+    return Session(game, "random" if vs is None else vs, seat=seat, seed=seed, file=save, **how).play()
+
+
+def register_with_openspiel(*classes: type) -> list[str]:
+    """Register native games with OpenSpiel, as `foglight_NAME`, so that its algorithms run on our rules.
+
+    Without arguments these are all native games; give the classes of your own games to register those. Parameters are
+    ours, with lists written as `[1;2]`. A second call changes nothing. The result is the names in OpenSpiel.
+
+        >>> names = fl.register_with_openspiel()
+        >>> import pyspiel
+        >>> game = pyspiel.load_game("foglight_dark_hex(rows=3,cols=3)")
+        >>> state = game.new_initial_state()
+        >>> state.apply_action(4)
+        >>> state.information_state_string(0), state.information_state_string(1)
+        ('seat 0 | b2', 'seat 1 | x tries')
+        >>> str(fl.load_game(game))
+        'dark_hex(rows=3,cols=3)'
+    """
+    from foglight.bridges import openspiel  # raises BadInput that says what to install, if OpenSpiel is missing
+    from foglight.bridges.openspiel_games import register
+
+    assert openspiel
+    return register(*classes)
 
 
 def __getattr__(name: str) -> Any:
@@ -166,6 +224,7 @@ __all__ = [
     "nash_conv",
     "new_state",
     "opponent_values",
+    "play",
     "play_game",
     "play_match",
     "play_tournament",
@@ -175,6 +234,7 @@ __all__ = [
     "random_playouts",
     "rate",
     "realised",
+    "register_with_openspiel",
     "resolve_safely",
     "resolve_unsafely",
     "solve",

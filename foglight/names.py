@@ -182,6 +182,8 @@ def _scalar(word: str) -> Any:
     return {"true": True, "false": False}.get(word.lower(), word)
 
 
+_FEW_NAMES = 30  # names that one line lists
+
 # Checking -------------------------------------------------------------------------------------------------------
 
 
@@ -258,13 +260,21 @@ def _declared(hint: Any) -> tuple[Any, ...]:
     return get_args(hint)[1:] if get_origin(hint) is Annotated else ()
 
 
-def unknown(what: str, given: str, known: Iterable[str]) -> str:
-    """The message for an unknown name: `unknown game 'dark_hx'; did you mean 'dark_hex'?`"""
-    names = list(known)
-    close = difflib.get_close_matches(given, names, n=1)
+def unknown(what: str, given: str, known: Iterable[str], advice: str = "") -> str:
+    """The message for an unknown name: `unknown game 'dark_hx'; did you mean 'dark_hex'?`
+
+    Near are the names that begin with what was given, else the most similar one, else those that contain it. Where
+    nothing is near, few names are all listed, and for many `advice` says where they are.
+    """
+    names, start = list(known), given.lower()
+    close = sorted((name for name in names if start and name.startswith(start)), key=len)[:3]
+    close = close or difflib.get_close_matches(given, names, n=1)
+    close = close or sorted((name for name in names if start and start in name), key=len)[:3]
     if close:
-        return f"unknown {what} {given!r}; did you mean {close[0]!r}?"
-    return f"unknown {what} {given!r}; " + (f"there are {', '.join(names)}" if names else "there are none")
+        return f"unknown {what} {given!r}; did you mean {' or '.join(map(repr, close))}?"
+    if len(names) > _FEW_NAMES and advice:
+        return f"unknown {what} {given!r}; {advice}"
+    return f"unknown {what} {given!r}; " + (f"there are {listed(names, _FEW_NAMES)}" if names else "there are none")
 
 
 def choose(written: str, choices: Mapping[int, Sequence[str]]) -> int:

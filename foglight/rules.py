@@ -10,7 +10,8 @@ its observations. `NOTHING` is no observation at all: the viewer does not even l
 of a viewer's observations is its information state, in the sense of factored observations [Kovarik2022].
 """
 
-from typing import Any, Protocol, TypeAlias
+import math
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy import uint64
@@ -26,6 +27,15 @@ NOTHING = 0  # no observation
 
 
 World: TypeAlias = Any  # a row of uint64; an interpreted game may use objects of its own
+
+
+class Bounds(NamedTuple):
+    """What every play of a game stays within."""
+
+    low: float = -math.inf  # the lowest payoff of a seat
+    high: float = math.inf  # the highest
+    total: float | None = None  # the sum of all payoffs, if it is always the same
+    length: int = 0  # most actions of a game, outcomes of chance included; 0: unknown
 
 
 class Game(Protocol):
@@ -176,6 +186,12 @@ def formula(game: Game, observations: list[int], viewer: int) -> Any:
     return None
 
 
+@optional
+def bounds(game: Game) -> Bounds:
+    """What every play of the game stays within, for libraries that ask; in Python only."""
+    return Bounds()
+
+
 MOST_FEATURES = 96  # the size of `out` in the two rules below
 
 
@@ -220,6 +236,22 @@ def view(game: Game, world: World, seat: int) -> str:
 @required
 def observation_text(game: Game, before: World, action: int, after: World, viewer: int) -> str:
     """The observation in words; different observations have different texts."""
+
+
+@optional
+def how_to_play(game: Game) -> str:
+    """The rules in a few lines, for a person who plays, and how moves are written, with examples in backticks."""
+    return ""
+
+
+@optional
+def why_not(game: Game, world: World, action: int) -> str:
+    """Why the mover may not play this action, which `legal` leaves out, in a line; empty if the game cannot say.
+
+    It depends only on what the mover knows. A game that has this rule gives names to every action in `action_names`,
+    and these depend only on what the mover knows, too.
+    """
+    return ""
 
 
 @optional

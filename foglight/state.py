@@ -3,12 +3,14 @@
 Algorithms work on worlds, never on a State.
 """
 
+import importlib
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
-from foglight.compile import kernel
-from foglight.games import load_game
+from foglight.compile import has_rule, kernel
+from foglight.games import is_openspiels, load_game
 from foglight.names import BadInput, choose, listed
 from foglight.rules import (
     CHANCE,
@@ -25,6 +27,7 @@ from foglight.rules import (
     legal,
     max_legal,
     new_worlds,
+    num_actions,
     num_players,
     observation_text,
     observe,
@@ -32,6 +35,7 @@ from foglight.rules import (
     returns,
     transition,
     view,
+    why_not,
 )
 from foglight.text import html_text
 
@@ -127,13 +131,18 @@ class State:
 
     def information(self, seat: int) -> str:
         """The information state of a viewer as text: the seat's view, and its observations in order."""
-        viewer = self._viewer(seat)
-        self._need_history()
-        log = ", ".join(self.observation_texts(viewer)) or "nothing yet"
-        return f"{view(self.game, self.world, viewer)}\nso far: {log}" if viewer != PUBLIC else f"so far: {log}"
+        log = f"so far: {', '.join(self.log(seat)) or 'nothing yet'}"
+        return f"{self.sight(seat)}\n{log}" if seat != PUBLIC else log
 
-    def observation_texts(self, viewer: int) -> list[str]:
+    def sight(self, seat: int) -> str:
+        """What a seat sees, as text; it reveals no more than the seat's observations."""
+        if not 0 <= seat < self.num_players:
+            raise BadInput(f"there is no seat {seat}; give one from 0 to {self.num_players - 1}")
+        return view(self.game, self.world, seat)
+
+    def log(self, viewer: int) -> list[str]:
         """The observations of a viewer so far, in words."""
+        viewer = self._viewer(viewer)
         self._need_history()
         steps = zip(self._worlds, self._history, self._worlds[1:], strict=False)
         return [
@@ -182,7 +191,28 @@ class State:
         """The legal action, or the outcome of chance, with this name."""
         if self.player == TERMINAL:
             raise BadInput(f"the game is over; {written!r} cannot be played")
-        return choose(written, self.choices())
+        try:
+            return choose(written, self.choices())
+        except BadInput:
+            reason = self.why_not(written)
+            if not reason:
+                raise
+            raise BadInput(f"{written!r} is not possible here: {reason}") from None
+
+    def why_not(self, written: str) -> str:
+        """Why the mover may not play the action of this name, in a line; empty if the game does not say.
+
+        The reason rests on what the mover knows, so it may be shown to a person who plays.
+        """
+        if self.player < 0 or not has_rule("why_not", type(self.game)):
+            return ""
+        others = {a: action_names(self.game, self.world, a) for a in range(num_actions(self.game))}
+        for action in self._actions:
+            del others[action]
+        try:
+            return why_not(self.game, self.world, choose(written, others))
+        except BadInput:
+            return ""
 
     def choices(self) -> dict[int, tuple[str, ...]]:
         """The legal actions, or the outcomes of chance, with their names."""
@@ -192,11 +222,22 @@ class State:
 def new_state(game: Game) -> State:
     """The start of a game, which is given as text or as an instance of its class.
 
+    A `pyspiel.Game` is `openspiel:NAME`, and a `pyspiel.State` is the state of that game after the same history.
+
     >>> state = fl.new_state("kuhn_poker")
     >>> state.num_players, state.actions(), state.returns()
     (2, [0, 1, 2], [0.0, 0.0])
     """
-    return State(game)
+    return as_state(game) if is_openspiels("State", game) else State(game)
+
+
+def as_state(state: Any) -> State:
+    """The given state, or the state after the history of a `pyspiel.State`."""
+    if is_openspiels("State", state):
+        return importlib.import_module("foglight.bridges.openspiel").state_of(state)
+    if not isinstance(state, State):
+        raise BadInput(f"{state!r} is not a state; make one by fl.new_state(game), or give a pyspiel.State")
+    return state
 
 
 def state_of(game: str | Game, row: World) -> State:

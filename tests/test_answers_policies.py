@@ -20,7 +20,7 @@ def played(game, *moves):
 
 def looked_up(table, state):
     """The row of the information state of the seat to move, found by its words."""
-    seen = state.observation_texts(state.player)
+    seen = state.log(state.player)
     (row,) = [row for row in table if row["seat"] == state.player and row["seen"] == seen]
     return row
 
@@ -109,7 +109,7 @@ def test_values_and_reach_are_those_of_a_slow_oracle(game, states):
         if seat >= 0 and (key := (seat, *state.observations(seat))) not in done:
             done.add(key)
             reach, others, sums = slow[key]
-            row = rows[seat, tuple(state.observation_texts(seat))]
+            row = rows[seat, tuple(state.log(seat))]
             assert row["reach"] == pytest.approx(reach, abs=1e-12)
             assert row["values"] == pytest.approx({name: total / others for name, total in sums.items()}, abs=1e-9)
             compared += 1

@@ -181,7 +181,7 @@ def test_a_world_alone_has_no_history():
         state.history,
         lambda: state.observations(0),
         lambda: state.information(0),
-        lambda: state.observation_texts(0),
+        lambda: state.log(0),
         lambda: fl.belief(state),
         lambda: fl.analyse(state, AGENT),
         state.clone().history,

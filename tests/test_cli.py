@@ -12,9 +12,11 @@ import foglight as fl
 def test_games_and_agents_are_listed(run):
     code, out, _ = run("games")
     assert code == 0 and all(name in out for name in fl.game_names())
-    names = [row["name"] for row in json.loads(run("games", "--json")[1])]
-    assert names[: len(fl.game_names())] == fl.game_names(), "native games come first"
-    assert "openspiel:kriegspiel" in names
+    assert [row["name"] for row in json.loads(run("games", "--json")[1])] == fl.game_names()
+    assert "openspiel" not in out.replace("--openspiel", "") and len(out.splitlines()) < 50
+    assert "openspiel:kriegspiel" in run("games", "--openspiel")[1]
+    names = [row["name"] for row in json.loads(run("games", "--openspiel", "--json")[1])]
+    assert len(names) > 90 and all(name.startswith("openspiel:") for name in names)
     code, out, _ = run("agents")
     assert code == 0 and all(name in out for name in fl.agent_names())
     assert [row["name"] for row in json.loads(run("agents", "--json")[1])] == fl.agent_names()
@@ -52,9 +54,13 @@ def test_a_person_plays_and_sees_only_that_seat(run):
     assert "x x" not in shown and "x x x" in truth
 
 
-def test_leaving_in_the_middle_is_fine(run):
+def test_leaving_in_the_middle_is_fine(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     code, out, _ = run("play", "dark_hex", typed=["b2"])
-    assert code == 0 and out.endswith("you left the game\n")
+    assert code == 0 and out.endswith(
+        "you left the game; the game is kept; go on with: foglight play --resume dark_hex.saved\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["dark_hex.saved"]
 
 
 def test_the_result_is_told_from_the_persons_seat(run):

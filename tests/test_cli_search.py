@@ -103,7 +103,8 @@ def test_bad_input_gets_one_line(run, arguments, advice):
     assert (code, out) == (2, "") and advice in err and err.count("\n") == 1
 
 
-def test_play_explains_each_move_of_the_agent(run):
+def test_play_explains_each_move_of_the_agent(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     command = ("play", "phantom_ttt", "--vs", AGENT, "--seat", "1", "--explain")
     code, out, _ = run(*command, typed=["a1", "c3", "b1"])
     assert code == 0
@@ -115,7 +116,8 @@ def test_play_explains_each_move_of_the_agent(run):
     assert "visits" not in silent
 
 
-def test_agents_that_do_not_search_play_without_a_reason(run):
+def test_agents_that_do_not_search_play_without_a_reason(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     code, out, _ = run("play", "phantom_ttt", "--vs", "first_legal", "--seat", "1", "--explain", typed=["b2"])
     assert code == 0 and "seat 0, first_legal, plays a1\nit does not say why" in out
 

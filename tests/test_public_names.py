@@ -13,12 +13,17 @@ import foglight as fl
 ROOT = Path(fl.__file__).parent.parent
 CONSTANTS = ["CHANCE", "NOTHING", "PUBLIC", "TERMINAL", "__version__"]
 SHOWN = [name for name in fl.__all__ if name not in CONSTANTS]
-NEEDS = {"as_openspiel_bot": "pyspiel", "draw_tournament": "matplotlib", "draw_win_rates": "matplotlib"}
+NEEDS = {
+    "as_openspiel_bot": "pyspiel",
+    "register_with_openspiel": "pyspiel",
+    "draw_tournament": "matplotlib",
+    "draw_win_rates": "matplotlib",
+}
 NEEDS |= dict.fromkeys(("Network", "TrainingSettings", "Training"), "torch")
 
 
 def test_all_names_are_counted():
-    assert len(SHOWN) == len(set(SHOWN)) > 70
+    assert len(SHOWN) == len(set(SHOWN)) > 75
 
 
 @pytest.mark.parametrize("name", SHOWN)

@@ -35,8 +35,8 @@ class Reader(Diary):
         super().start(game, seat, seed)
         self.shown = []
 
-    def read(self, information, choices):
-        self.shown.append((information, choices))
+    def read(self, view):
+        self.shown.append((view.information, view.choices, view.log))
 
 
 @pytest.mark.parametrize("game", ["leduc_poker", "phantom_ttt", "oh_hell(players=3,suits=2,ranks=4,tricks=2)"])
@@ -55,7 +55,7 @@ def test_a_game_by_hand(game):
                 action = outcomes[weighted(nature, [odds for _, odds in outcomes], len(outcomes))][0]
             else:
                 asked[state.player].append((state.observations(state.player), state.actions()))
-                shown[state.player].append((state.information(state.player), state.choices()))
+                shown[state.player].append((state.information(state.player), state.choices(), state.log(state.player)))
                 action = state.actions()[-1]
             state.play(action)
         assert record.actions == tuple(state.history()) == tuple(end.history())

@@ -3,7 +3,7 @@
 import contextlib
 import inspect
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeAlias
 
@@ -67,6 +67,17 @@ class Explanation:
         return html_table(rows, repr(self)[1:-1])
 
 
+@dataclass(frozen=True)
+class View:
+    """The text that a person on a seat may read when it is to move; it reveals no more than the seat's observations."""
+
+    information: str  # the information state: what the seat sees, and all observations
+    sight: str  # what the seat sees
+    choices: Mapping[int, Sequence[str]]  # the names of the legal actions
+    log: Sequence[str]  # the observations so far, in words
+    why_not: Callable[[str], str]  # from the name of an action that is not legal to the reason, empty if unknown
+
+
 class Agent:
     """A player: it gets the observations of its seat and is asked for actions.
 
@@ -123,11 +134,8 @@ class Agent:
         self.observations.append(observation)
         self._hash = fold(self._hash, observation)
 
-    def read(self, information: str, choices: Mapping[int, Sequence[str]]) -> None:
-        """Take the seat's information as text and the names of the legal actions.
-
-        It is called before each `act` of an agent that is `at_terminal`.
-        """
+    def read(self, view: "View") -> None:
+        """Take what a person on the seat is shown; called before each `act` of an agent that is `at_terminal`."""
 
     def act(self, actions: Sequence[int] | None = None) -> int:
         """The action to play. The referee passes the legal actions; the observations determine them, too."""

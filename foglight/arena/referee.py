@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from foglight.agents import Agent, Seat
+from foglight.agents import Agent, Seat, View
 from foglight.randomness import below, generator, weighted
 from foglight.rules import CHANCE, TERMINAL, Game
 from foglight.state import State
@@ -84,18 +84,46 @@ def play_game(game: Game, agents: Sequence[Agent], seed: int, number: int = 0) -
         >>> state.player == fl.TERMINAL, state.history() == list(record.actions)
         (True, True)
     """
-    state = State(game)
-    nature = generator(seed, number, 0)
-    seats = [Seat(agent, state.game, i, int(generator(seed, number, 1 + i)[0])) for i, agent in enumerate(agents)]
-    timing = [Timing() for _ in agents]
-    while state.player != TERMINAL:
-        if state.player == CHANCE:
-            action = _outcome(state, nature)
-        else:
-            action = _ask(agents[state.player], state, timing[state.player])
-        state.play(action)
-        _tell(seats, state)
-    return Record(tuple(state.returns()), tuple(state.history()), tuple(timing)), state
+    return Referee(game, agents, seed, number).finish()
+
+
+class Referee:
+    """One game in progress. `actions` are those already played, outcomes of chance included: the game goes on from
+    there exactly as if it had never been interrupted, because agents are restored by their observations.
+    """
+
+    def __init__(
+        self, game: Game, agents: Sequence[Agent], seed: int, number: int = 0, actions: Sequence[int] = ()
+    ) -> None:
+        self.agents = agents
+        self._state = State(game)
+        self._nature = generator(seed, number, 0)
+        self._seats = [
+            Seat(agent, self._state.game, i, int(generator(seed, number, 1 + i)[0])) for i, agent in enumerate(agents)
+        ]
+        self._timing = [Timing() for _ in agents]
+        for action in actions:
+            if self._state.player == CHANCE:
+                _outcome(self._state, self._nature)  # drawn again, so that later draws are the same
+            self._play(action)
+
+    def finish(self) -> tuple[Record, State]:
+        """Play to the end."""
+        state = self._state
+        while state.player != TERMINAL:
+            if state.player == CHANCE:
+                self._play(_outcome(state, self._nature))
+            else:
+                self._play(_ask(self.agents[state.player], state, self._timing[state.player]))
+        return Record(tuple(state.returns()), tuple(state.history()), tuple(self._timing)), state
+
+    def actions(self) -> list[int]:
+        """The actions so far, outcomes of chance included."""
+        return self._state.history()
+
+    def _play(self, action: int) -> None:
+        self._state.play(action)
+        _tell(self._seats, self._state)
 
 
 def warm_up(game: Game, agents: Sequence[Agent]) -> None:
@@ -133,7 +161,8 @@ def _tell(seats: Sequence[Seat], state: State) -> None:
 def _ask(agent: Agent, state: State, timing: Timing) -> int:
     actions = state.actions()
     if agent.at_terminal:
-        agent.read(state.information(state.player), state.choices())
+        seat = state.player
+        agent.read(View(state.information(seat), state.sight(seat), state.choices(), state.log(seat), state.why_not))
     options = list(actions)  # a copy, which the agent may change
     begin = time.perf_counter()
     action = agent.act(options)

@@ -21,14 +21,18 @@ from typing import Any
 import numpy as np
 
 from foglight.compile import implements
-from foglight.names import BadInput, Spec, unknown
+from foglight.names import BadInput, Spec, parse_spec, unknown
 from foglight.randomness import below, fold, weighted
 from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL
+from foglight.state import State
 
 try:
     import pyspiel
 except ImportError:
     raise BadInput("OpenSpiel's games need OpenSpiel; install it with: pip install 'foglight[openspiel]'") from None
+
+
+PREFIX = "foglight_"  # of the names of native games that are registered with OpenSpiel
 
 
 @dataclass(frozen=True)
@@ -66,11 +70,14 @@ class World:
         return repr((self.state.history_str(), self.keys)).encode()
 
 
-def load(spec: Spec) -> OpenSpiel:
+def load(spec: Spec) -> Any:
     """The game of OpenSpiel with this name and these parameters."""
     names = [kind.short_name for kind in pyspiel.registered_games()]
+    if spec.name.startswith(PREFIX) and spec.name in names:
+        return game_of(pyspiel.load_game(_text(spec)))
     if spec.name not in names:
-        raise BadInput(unknown("OpenSpiel game", spec.name, names))
+        names = [name for name in names if not name.startswith(PREFIX)]
+        raise BadInput(unknown("OpenSpiel game", spec.name, names, "foglight games --openspiel lists them"))
     game = OpenSpiel(_text(spec))
     try:
         with _silence():
@@ -85,9 +92,30 @@ def load(spec: Spec) -> OpenSpiel:
     return game
 
 
+def game_of(theirs: Any) -> Any:
+    """The game of a `pyspiel.Game`: OpenSpiel's own rules. A native game registered with OpenSpiel is itself again."""
+    from foglight.bridges.openspiel_games import NativeGame
+
+    if isinstance(theirs, NativeGame):
+        return theirs.game
+    return load(parse_spec(str(theirs)))
+
+
+def state_of(theirs: Any) -> State:
+    """The state after the history of a `pyspiel.State`, with the observations that it gave."""
+    state = State(game_of(theirs.get_game()))
+    for action in theirs.history():
+        if action not in state.actions():
+            raise BadInput(f"a state of {theirs.get_game()} cannot be replayed: its history leaves chance out")
+        state.play(action)
+    return state
+
+
 def descriptions() -> Iterator[Description]:
     """The properties of every game of OpenSpiel that loads with its default parameters."""
     for kind in pyspiel.registered_games():
+        if kind.short_name.startswith(PREFIX):
+            continue  # a native game
         if kind.default_loadable and kind.dynamics != pyspiel.GameType.Dynamics.MEAN_FIELD:
             low, high = kind.min_num_players, kind.max_num_players
             yield Description(
@@ -99,6 +127,13 @@ def descriptions() -> Iterator[Description]:
                 information=_plain(kind.information),
                 shows="information states" if kind.provides_information_state_string else "observations",
             )
+
+
+def parameters(game: OpenSpiel) -> dict[str, str]:
+    """The parameters of a game with their values, as OpenSpiel writes them."""
+    theirs = loaded(game)
+    given = {**theirs.get_type().parameter_specification, **theirs.get_parameters()}
+    return {name: str(value) for name, value in given.items()}
 
 
 @contextlib.contextmanager
@@ -119,13 +154,16 @@ def _plain(value: Any) -> str:
     return str(value.name).lower().replace("_", " ")
 
 
-def _text(value: Any) -> str:
-    """A spec in OpenSpiel's syntax: without quotes, and with semicolons between the items of a list."""
+def _text(value: Any, inner: bool = False) -> str:
+    """A spec in OpenSpiel's syntax: without quotes, with semicolons between the items of a list.
+
+    A game that is a parameter of another has brackets there, even if they are empty: otherwise it would be a word.
+    """
     if isinstance(value, Spec):
         if any(not key for key, _ in value.arguments):
             raise BadInput(f"OpenSpiel's parameters need names: write {value.name}(key=value)")
-        inside = ",".join(f"{key}={_text(argument)}" for key, argument in value.arguments)
-        return f"{value.name}({inside})" if inside else value.name
+        inside = ",".join(f"{key}={_text(argument, inner=True)}" for key, argument in value.arguments)
+        return f"{value.name}({inside})" if inside or inner else value.name
     if isinstance(value, list):
         return f"[{';'.join(map(_text, value))}]"
     return str(value)
@@ -276,6 +314,16 @@ def returns(game, world, out):
 @implements(OpenSpiel)
 def title(game):
     return loaded(game).get_type().long_name
+
+
+@implements(OpenSpiel)
+def how_to_play(game):
+    kind = loaded(game).get_type()
+    return (
+        f"A game of OpenSpiel for {loaded(game).num_players()} seats: {_plain(kind.information)}, "
+        f"{_plain(kind.chance_mode)}.\nIts rules are in OpenSpiel's documentation, under {kind.short_name}.\n"
+        "Write a move as OpenSpiel names it, or its number."
+    )
 
 
 @implements(OpenSpiel)

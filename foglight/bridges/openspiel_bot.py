@@ -15,8 +15,9 @@ from typing import Any
 
 import pyspiel
 
-from foglight.agents import Seat, load_agent
+from foglight.agents import Agent, Seat, load_agent
 from foglight.bridges import openspiel
+from foglight.bridges.openspiel_games import NativeGame
 from foglight.compile import snake_case
 from foglight.names import BadInput
 from foglight.rules import CHANCE, TERMINAL, Game, num_players
@@ -55,9 +56,9 @@ class AgentBot(pyspiel.Bot):
     `close` ends other programs that the agent may have started, such as an engine.
     """
 
-    def __init__(self, agent: str, game: Game, seat: int, seed: int = 0) -> None:
+    def __init__(self, agent: Any, game: Game, seat: int, seed: int = 0) -> None:
         pyspiel.Bot.__init__(self)
-        self.agent, self.seat, self.seed = load_agent(agent), seat, seed
+        self.agent, self.seat, self.seed = agent if isinstance(agent, Agent) else load_agent(agent), seat, seed
         self.referee: State = new_state(game)
         if self.agent.at_terminal:
             raise BadInput(f"{agent} needs somebody at the terminal and cannot be an OpenSpiel bot")
@@ -87,17 +88,37 @@ class AgentBot(pyspiel.Bot):
 
     def step(self, state: Any) -> int:
         """The agent's action where its seat is to move."""
+        self._go_to(state)
+        return int(self.agent.act(self.referee.actions()))
+
+    def provides_policy(self) -> bool:
+        return True
+
+    def get_policy(self, state: Any) -> list[tuple[int, float]]:
+        """The probability of each legal action where the agent's seat is to move."""
+        self._go_to(state)
+        actions = self.referee.actions()
+        return list(zip(actions, map(float, self.agent.probabilities(actions)), strict=True))
+
+    def step_with_policy(self, state: Any) -> tuple[list[tuple[int, float]], int]:
+        """The probability of each legal action, and the agent's action.
+
+        An agent that gives no probabilities of its own plays its action with probability 1; it is asked once.
+        """
+        if type(self.agent).probabilities is not Agent.probabilities:
+            return self.get_policy(state), self.step(state)
+        action = self.step(state)
+        return [(other, float(other == action)) for other in self.referee.actions()], action
+
+    def _go_to(self, state: Any) -> None:
+        """Pass what the seat has observed up to this state, at which it is to move, to the agent."""
         self._check_game(state)
         if state.current_player() != self.seat:
             raise BadInput(f"this bot sits on seat {self.seat}, and {_situation(state)}; ask it where its seat moves")
         self._tell(self._follow(state))
-        return int(self.agent.act(self.referee.actions()))
 
     def inform_action(self, state: Any, player: int, action: int) -> None:
         """Do nothing: `step` reads the history of the state."""
-
-    def provides_policy(self) -> bool:
-        return False
 
     def _check_game(self, state: Any) -> None:
         """Refuse a state of another game."""
@@ -108,6 +129,9 @@ class AgentBot(pyspiel.Bot):
         if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
             raise BadInput(f"in {kind.short_name} all move at once; give states of pyspiel.convert_to_turn_based(game)")
         alike = theirs.num_players() == num_players(self.referee.game)
+        if isinstance(theirs, NativeGame) and theirs.game == self.referee.game:
+            self.accepted = str(theirs)
+            return
         if not alike or (self.twin is not None and _facts(theirs) != _facts(self.twin)):
             raise BadInput(f"this bot plays {self.referee.game}, and the state is of {theirs}; {_advice(theirs)}")
         self.accepted = str(theirs)

@@ -30,6 +30,24 @@ def bids_by_seat(bids: Iterable[int]) -> str:
     return by_seat("bids", ("-" if bid < 0 else bid for bid in bids))
 
 
+def suit_name(game: Game, suit: int) -> str:
+    """The name of a suit: `spades`."""
+    return {"c": "clubs", "d": "diamonds", "h": "hearts", "s": "spades"}[suit_letters(game)[int(suit)]]
+
+
+def why_not(game: Game, world: World, action: int) -> str:
+    """Why the mover may not play this card, or bid, now; empty if it could, as far as holding and following go."""
+    if get(world, tricks.PHASE) == tricks.BID:
+        return "bid first; cards are played when all have bid"
+    if action not in tricks.all_cards(game):
+        return "all have bid; now play a card"
+    if not int(tricks.hand(game, world, get(world, tricks.MOVER))) >> action & 1:
+        return f"you do not hold {card_text(game, action)}"
+    if tricks.can_follow(game, world) and get(world, tricks.PHASE) == tricks.PLAY:
+        return f"you hold {suit_name(game, get(world, tricks.LED_SUIT))}, the suit led, and must follow it"
+    return ""
+
+
 def seen_text(game: Game, observation: int, viewer: int) -> str:
     """The text of an observation of one of the kinds in `codes`."""
     if codes.is_hand(observation):

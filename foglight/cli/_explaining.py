@@ -1,9 +1,9 @@
 """Agents that explain each of their moves at the terminal."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from foglight.agents import Agent
+from foglight.agents import Agent, View
 from foglight.analysis import account, account_text
 from foglight.cli._app import out
 from foglight.rules import Game
@@ -17,6 +17,9 @@ class Explained(Agent):
     def __init__(self, agent: Agent, name: str) -> None:
         self.agent, self.name = agent, name
 
+    def __str__(self) -> str:
+        return self.name
+
     def check(self, game: Game) -> None:
         self.agent.check(game)
 
@@ -28,9 +31,9 @@ class Explained(Agent):
         super().observe(observation)
         self.agent.observe(observation)
 
-    def read(self, information: str, choices: Mapping[int, Sequence[str]]) -> None:
-        self.choices = choices
-        self.agent.read(information, choices)
+    def read(self, view: View) -> None:
+        self.choices = view.choices
+        self.agent.read(view)
 
     def act(self, actions: Sequence[int] | None = None) -> int:
         action = self.agent.act(actions)

@@ -1,6 +1,7 @@
 """Commands that list and play: games, agents, play, match, tournament, export."""
 
 import json
+import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -22,35 +23,80 @@ KeepIn = Annotated[
 
 
 @app.command()
-def games(json_: Json = False) -> None:
-    """List the games and their parameters."""
-    from foglight.games import game_class
-    from foglight.names import parameter_texts
-    from foglight.rules import num_players, title
-
-    rows: list[dict[str, Any]] = []
-    for name in fl.game_names():
-        game = game_class(name)()
-        parameters = ", ".join(
-            f"{key}={text.default} ({'; '.join(filter(None, (text.meaning, text.allowed)))})"
-            for key, text in parameter_texts(type(game)).items()
-        )
-        rows.append({"name": name, "players": num_players(game), "what": title(game), "parameters": parameters})
-    try:
-        from foglight.bridges.openspiel import descriptions
-    except BadInput as error:
-        others, advice = [], str(error)
-    else:
-        others, advice = [asdict(description) for description in descriptions()], ""
-    if json_:
-        typer.echo(json.dumps(rows + others, indent=2))
+def games(
+    name: Annotated[
+        str | None, typer.Argument(help="Show this game alone: its rules and its parameters.", metavar="[GAME]")
+    ] = None,
+    openspiel: Annotated[bool, typer.Option("--openspiel", help="List the games of OpenSpiel.")] = False,
+    json_: Json = False,
+) -> None:
+    """List the games, or show the rules and the parameters of one."""
+    if name is not None:
+        _show_game(_description(fl.load_game(name)), json_)
         return
-    show(rows)
-    if others:
-        out.print(f"\n{len(others)} games of OpenSpiel, interpreted; their parameters are OpenSpiel's:\n")
+    rows = [_listed(name) for name in fl.game_names()]
+    others: list[dict[str, Any]] = []
+    if openspiel:
+        from foglight.bridges.openspiel import descriptions
+
+        others = [asdict(description) for description in descriptions()]
+    if json_:
+        typer.echo(json.dumps(others if openspiel else rows, indent=2))
+    elif openspiel:
+        out.print(f"{len(others)} games of OpenSpiel, interpreted; their parameters are OpenSpiel's:\n")
         show([{"name": o["name"], "players": o["players"], "supports": _supports(o)} for o in others])
     else:
-        out.print(f"\n{advice}")
+        show([{key: row[key] for key in ("name", "players", "what")} for row in rows])
+        out.print("\nfoglight games GAME shows its rules and parameters; --openspiel lists the games of OpenSpiel")
+
+
+def _listed(name: str) -> dict[str, Any]:
+    """The description of the game of this name with its default parameters."""
+    from foglight.games import game_class
+    from foglight.names import parameter_texts
+
+    try:
+        game = game_class(name)()
+    except TypeError:  # somebody's game without defaults
+        parameters = {key: text._asdict() for key, text in parameter_texts(game_class(name)).items()}
+        return {"name": name, "players": "", "what": f"needs {', '.join(parameters)}", "parameters": parameters}
+    return {**_description(game), "name": name}
+
+
+def _description(game: Any) -> dict[str, Any]:
+    """A game as plain data: its name, title, rules, and parameters with their values in this game."""
+    from foglight.names import parameter_texts, parse_spec
+    from foglight.rules import how_to_play, num_players, title
+
+    spec = parse_spec(str(game))
+    if isinstance(game, tuple):
+        parameters = {key: text._asdict() for key, text in parameter_texts(type(game)).items()}
+    elif spec.name.startswith("openspiel:"):
+        from foglight.bridges.openspiel import parameters as openspiel_parameters
+
+        parameters = {key: {"default": value} for key, value in openspiel_parameters(game).items()}
+    else:
+        parameters = {}
+    return {
+        "name": spec.name,
+        "game": str(game),
+        "players": num_players(game),
+        "what": title(game),
+        "rules": how_to_play(game),
+        "parameters": parameters,
+    }
+
+
+def _show_game(game: dict[str, Any], json_: bool) -> None:
+    if json_:
+        typer.echo(json.dumps(game, indent=2))
+        return
+    out.print(f"{game['game']}: {game['what']}\n{game['players']} seats, counted from 0\n", soft_wrap=True)
+    out.print(game["rules"] or "The game does not say its rules.", soft_wrap=True)
+    if game["parameters"]:
+        out.print()
+        show([{"parameter": key, **facts} for key, facts in game["parameters"].items()])
+    out.print(f"\nto play it: foglight play '{game['game']}'", soft_wrap=True)
 
 
 def _supports(game: dict[str, Any]) -> str:
@@ -88,35 +134,59 @@ def agents(json_: Json = False) -> None:
 
 @app.command()
 def play(
-    game: Annotated[str, typer.Argument(help="A game, such as 'dark_hex(rows=4,cols=4)'.")],
+    game: Annotated[str | None, typer.Argument(help="A game, such as 'dark_hex(rows=4,cols=4)'.")] = None,
     vs: Annotated[str, typer.Option(help="The agent on all other seats, such as 'epimc(time=0.5)'.")] = "random",
     seat: Annotated[int, typer.Option(help="Your seat, counted from 0.")] = 0,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show each move of an agent, and why it was played.")
     ] = False,
+    save: Annotated[Path | None, typer.Option(help="File that keeps the game when you leave it.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Go on with the game in this file, with its agents, seat and seed.")
+    ] = None,
     seed: Seed = 0,
 ) -> None:
-    """Play against an agent at the terminal; you see only what your seat sees."""
-    from foglight.arena.referee import play_game
+    """Play against an agent at the terminal; you see only what your seat sees. Write help to learn how."""
+    from rich.text import Text
+
+    from foglight.arena.session import SavedGame, Session, load_saved
     from foglight.cli._explaining import Explained
     from foglight.rules import num_players
 
-    loaded = fl.load_game(game)
-    if not 0 <= seat < num_players(loaded):
-        raise BadInput(f"{loaded} has seats 0 to {num_players(loaded) - 1}, not {seat}")
-    if seed < 0:
-        raise BadInput(f"seed must be at least 0, not {seed}")
-    with opened(["human" if i == seat else vs for i in range(num_players(loaded))]) as seated:
-        if explain:
-            seated = [agent if i == seat else Explained(agent, vs) for i, agent in enumerate(seated)]
-        try:
-            record, state = play_game(loaded, seated, seed)
-        except EOFError:
-            out.print("\nyou left the game")
-            return
-    payoff = record.returns[seat]
-    result = "you win" if payoff > 0 else "you lose" if payoff < 0 else "nobody wins"
-    out.print(f"\nthe game is over: {result} ({payoff:+g}). What was really there:\n{state}")
+    if resume is not None and game is not None:
+        raise BadInput("give a game, or --resume FILE, which knows its game, not both")
+    if resume is not None:
+        saved = load_saved(resume)
+    elif game is not None:
+        saved = SavedGame(game, (vs,) * (num_players(fl.load_game(game)) - 1), seat, seed, ())
+    else:
+        raise BadInput("Missing argument 'GAME'; or give --resume FILE")
+    with _hanging_up(), opened(saved.agents if explain else ()) as agents:
+        explained = [
+            agent if agent.at_terminal else Explained(agent, text)
+            for agent, text in zip(agents, saved.agents, strict=False)
+        ]
+        Session(
+            saved.game,
+            explained if explain else saved.agents,
+            seat=saved.seat,
+            seed=saved.seed,
+            actions=saved.actions,
+            file=save or resume,
+            draw=lambda belief: Text.from_ansi(belief.heat(colour=True)),
+        ).play()
+
+
+@contextmanager
+def _hanging_up() -> Iterator[None]:
+    """Treat the end of the terminal as Ctrl-C, so that the game is kept."""
+    signals = [vars(signal)[name] for name in ("SIGHUP", "SIGTERM") if name in vars(signal)]  # Windows has no SIGHUP
+    before = [signal.signal(number, signal.default_int_handler) for number in signals]
+    try:
+        yield
+    finally:
+        for number, handler in zip(signals, before, strict=True):
+            signal.signal(number, handler)
 
 
 @app.command()

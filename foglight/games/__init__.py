@@ -3,6 +3,7 @@
 import difflib
 import functools
 import importlib.util
+import sys
 from typing import Any
 
 from foglight.addresses import GAMES, class_text, named_class, names_of
@@ -45,6 +46,8 @@ def load_game(game: Game) -> Any:
         return _loaded(construct(game_class(spec.name), spec))
     if isinstance(game, type):
         raise BadInput(f"{game.__name__} is a class; give an instance of it, such as {game.__name__}()")
+    if is_openspiels("Game", game):
+        return importlib.import_module("foglight.bridges.openspiel").game_of(game)
     return _loaded(game)
 
 
@@ -52,6 +55,12 @@ def _loaded(game: Any) -> Any:
     if not has_rule("num_players", type(game)):
         raise BadInput(f"{game!r} is not a game; give its text, such as 'kuhn_poker', or an instance of its class")
     return _checked(game) if isinstance(game, tuple) else game
+
+
+def is_openspiels(kind: str, thing: Any) -> bool:
+    """Whether a thing is a `Game` or a `State` of OpenSpiel, which nobody needs to import to find that out."""
+    pyspiel = sys.modules.get("pyspiel")
+    return pyspiel is not None and isinstance(thing, vars(pyspiel)[kind])
 
 
 def game_class(name: str) -> type:

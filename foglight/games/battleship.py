@@ -21,7 +21,7 @@ from foglight.bits import get, put
 from foglight.compile import constants, implements, jitable
 from foglight.names import BadInput, Between, OneOf
 from foglight.randomness import below
-from foglight.rules import PUBLIC, TERMINAL, World, game
+from foglight.rules import PUBLIC, TERMINAL, Bounds, World, game
 
 ALLOWED, FORBIDDEN = 0, 1
 _PLACED = 1  # observation codes: 1 a ship of another seat was placed; then own placements; then shots with results
@@ -43,9 +43,11 @@ _LEFT_OF = np.array(
     title="hidden ships on up to 8x8 cells; shots answer water, hit or sunk",
 )
 class Battleship(NamedTuple):
-    width: Annotated[int, Between(1, 8)] = 3
-    height: Annotated[int, Between(1, 8)] = 3
-    ships: Annotated[tuple[Annotated[int, Between(1, 8)], ...], "lengths, in the order of placing"] = (1, 2)
+    width: Annotated[int, "columns of each sea", Between(1, 8)] = 3
+    height: Annotated[int, "rows of each sea", Between(1, 8)] = 3
+    ships: Annotated[
+        tuple[Annotated[int, Between(1, 8)], ...], "lengths of 1 to 8 ships, each 1 to 8, in the order of placing"
+    ] = (1, 2)
     shots: Annotated[int, "per seat", Between(1, 1000)] = 9
     repeats: Annotated[int, "shots at the same cell", OneOf("allowed", "forbidden")] = ALLOWED
 
@@ -254,6 +256,43 @@ def returns(game, world, out):
     difference = _losses(game, world, 1) - _losses(game, world, 0)
     out[0] = float(difference)
     out[1] = -float(difference)
+
+
+@implements(Battleship)
+def bounds(game):
+    ships = len(game.ships)
+    return Bounds(-float(ships), float(ships), 0.0, 2 * (ships + game.shots))
+
+
+@implements(Battleship)
+def how_to_play(game):
+    lengths, last = ", ".join(map(str, game.ships)), text.cell(game.width * game.height - 1, game.width)
+    ships = f"a ship of length {lengths}" if len(game.ships) == 1 else f"ships of lengths {lengths}, in this order,"
+    place = []
+    if 1 in game.ships:
+        place.append(f"`place {last}`")
+    if max(game.ships) > 1 and game.width >= min(length for length in game.ships if length > 1):
+        place.append("`a1 right`")
+    if max(game.ships) > 1 and game.height >= min(length for length in game.ships if length > 1):
+        place.append("`a1 down`")
+    again = "may" if game.repeats == ALLOWED else "may not"
+    return f"""Each seat places {ships} on {game.width}x{game.height} cells, unseen, in turn with the other.
+Place a ship from a cell on: {", ".join(place)}. Ships may touch, but not overlap.
+Then both shoot in turn, {game.shots} shots each: `{last}`. Everybody hears water, hit or sunk.
+You {again} shoot at a cell again. The game ends when a fleet is sunk or no shots are left.
+You win the ships that you have sunk, less those that you have lost."""
+
+
+@implements(Battleship)
+def why_not(game, world, action):
+    taken, area = get(world, _taken(game)), game.width * game.height
+    if not _placing(game, world):
+        cell = text.cell(action % area, game.width)
+        return f"you have shot at {cell} already" if action < area else "all ships are placed; shoot at a cell"
+    length = game.ships[taken // 2]
+    if action < area and length > 1:
+        return f"first place your ship of length {length}, from a cell on to the right or down"
+    return f"your ship of length {length} does not fit there, or leaves no room for your other ships"
 
 
 @implements(Battleship)

@@ -23,7 +23,7 @@ from foglight.cards.tricks import PHASE, PLAY, taken
 from foglight.compile import constants, implements
 from foglight.names import Between
 from foglight.randomness import fold
-from foglight.rules import Game, World, game
+from foglight.rules import Bounds, Game, World, game
 
 _CARDS, _SUITS, _RANKS = 52, 4, 13
 _IN_PLAY, _TO_EACH = 22, 8
@@ -99,6 +99,24 @@ def returns(game, world, out):
 
 
 # For people -----------------------------------------------------------------------------------------------------
+
+
+@implements(CardGame)
+def bounds(game):
+    return Bounds(-1.0, 1.0, 0.0, 4 * _TO_EACH)
+
+
+@implements(CardGame)
+def how_to_play(game):
+    return f"""{_IN_PLAY} cards are in play, and both seats know which. Each gets {_TO_EACH}; the others stay hidden.
+Seat 0 leads. Write a card, rank and suit, of the suits c d h s: 2c is the two of clubs, Th the ten of hearts.
+Follow the suit led if you can. The higher card of the suit led takes the trick; there are no trumps.
+The winner of a trick leads to the next. More than half of the {_TO_EACH} tricks win 1 from the other."""
+
+
+@implements(CardGame)
+def why_not(game, world, action):
+    return showing.why_not(game, world, action)
 
 
 @implements(CardGame)

@@ -49,7 +49,7 @@ from foglight.chess.repetition import HISTORY_WORDS, remember
 from foglight.compile import compiled_twin, constants, implements, jitable, kernel
 from foglight.names import Between, OneOf
 from foglight.randomness import fold
-from foglight.rules import PUBLIC, TERMINAL, game
+from foglight.rules import PUBLIC, TERMINAL, Bounds, game
 
 _FEN = {
     4: "r1kr/pppp/PPPP/R1KR w - - 0 1",
@@ -214,6 +214,28 @@ def _compiled_sight(size, world, seat):
 
 
 # For people -----------------------------------------------------------------------------------------------------
+
+
+@implements(DarkChess)
+def bounds(game):
+    # every pawn move and every capture sets the clock back
+    changes = 2 * game.size * (game.size - 2) + 4 * game.size
+    return Bounds(-1.0, 1.0, 0.0, CLOCK_LIMIT * changes)
+
+
+@implements(DarkChess)
+def how_to_play(game):
+    moves = (
+        "`a3`, `Nc3`, or from square to square, `a2a3`" if game.size > 4 else "`axb3`, or from square to square, `a2b3`"
+    )
+    castling = "Castle by O-O or O-O-O." if game.size == 8 else "There is no castling and no double step of a pawn."
+    repeated = "when a position occurs for the third time, " if game.repetition == _DRAW else ""
+    return f"""Chess on {game.size}x{game.size} squares; you see your own pieces and the squares that they can move to.
+Seat 1 is white and begins, seat 0 is black. There is no check: whoever takes the king wins.
+Write a move: {moves}. A pawn promotes as in a{game.size}=Q.
+{castling}
+It is a draw after {CLOCK_LIMIT} moves in a row, of either side, without capture or pawn move,
+{repeated}or if you cannot move."""
 
 
 @implements(DarkChess)

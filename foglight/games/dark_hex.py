@@ -19,7 +19,7 @@ from foglight import bits, text
 from foglight.compile import constants, implements, jitable
 from foglight.names import Between
 from foglight.randomness import below
-from foglight.rules import TERMINAL, game
+from foglight.rules import TERMINAL, Bounds, game
 
 _STONES, _MET, _TURN = 0, 2, 4
 _HEARD = 1
@@ -35,8 +35,8 @@ _LEFT = np.array([sum(1 << i for i in range(0, 64, cols)) if cols else 0 for col
     title="Hex on up to 8x8 cells; you see your own stones and those you ran into",
 )
 class DarkHex(NamedTuple):
-    rows: Annotated[int, Between(1, _MOST)] = 4
-    cols: Annotated[int, Between(1, _MOST)] = 4
+    rows: Annotated[int, "of the board; x joins the first to the last", Between(1, _MOST)] = 4
+    cols: Annotated[int, "columns of the board; o joins the first to the last", Between(1, _MOST)] = 4
 
 
 @jitable
@@ -126,6 +126,29 @@ def returns(game, world, out):
     winner = int64(world[_TURN] >> uint64(1)) - 1
     out[winner] = 1.0
     out[1 - winner] = -1.0
+
+
+@implements(DarkHex)
+def bounds(game):
+    return Bounds(-1.0, 1.0, 0.0, 2 * game.rows * game.cols)
+
+
+@implements(DarkHex)
+def how_to_play(game):
+    last = text.cell(game.rows * game.cols - 1, game.cols)
+    return f"""Hex on {game.rows} rows of {game.cols} cells, each row half a cell further right than the one above.
+Seat 0 is x, begins, and joins the top row to the bottom row. Seat 1 is o and joins the left column to the right one.
+A cell touches its neighbours left and right, above and above right, below and below left.
+You do not see the other's stones. Write a cell to place a stone, column and row: `a1` to `{last}`.
+If the cell is taken you learn that, and try another; the other hears each try, but not where."""
+
+
+@implements(DarkHex)
+def why_not(game, world, action):
+    seat = _mover(world)
+    if bits.has(world[_STONES + seat], action):
+        return f"your own stone is on {text.cell(action, game.cols)}"
+    return f"{'ox'[seat]} is on {text.cell(action, game.cols)}, as you have found out"
 
 
 @implements(DarkHex)

@@ -20,7 +20,7 @@ from foglight.bits import get, put
 from foglight.compile import constants, implements, jitable
 from foglight.names import Between, OneOf
 from foglight.randomness import below
-from foglight.rules import CHANCE, PUBLIC, TERMINAL, World, game
+from foglight.rules import CHANCE, PUBLIC, TERMINAL, Bounds, World, game
 
 DESCENDING, ASCENDING, RANDOM = 0, 1, 2
 IMPERFECT, PERFECT = 0, 1
@@ -39,7 +39,7 @@ _TIE = 3  # results of a round: 1 + the seat that takes the prize, or a tie
     title="bid cards for prizes, 2 to 15 of them; bids stay hidden",
 )
 class Goofspiel(NamedTuple):
-    cards: Annotated[int, Between(2, _MOST)] = 13
+    cards: Annotated[int, "of each seat, and prizes", Between(2, _MOST)] = 13
     order: Annotated[int, "of prizes", OneOf("descending", "ascending", "random")] = DESCENDING
     information: Annotated[int, "perfect: bids are shown after each round", OneOf("imperfect", "perfect")] = IMPERFECT
 
@@ -197,6 +197,27 @@ def private_features(game, world, seat, out):
         out[card] = hand >> card & 1
         out[game.cards + card] = seat == 0 and get(world, _BID) == card + 1
     return 2 * game.cards
+
+
+@implements(Goofspiel)
+def bounds(game):
+    return Bounds(-1.0, 1.0, 0.0, 3 * game.cards)
+
+
+@implements(Goofspiel)
+def how_to_play(game):
+    order = ("from the highest down", "from the lowest up", "in random order")[game.order]
+    shown = "who took it, but not the bids" if game.information == IMPERFECT else "the bids"
+    return f"""Both seats hold the cards 1 to {game.cards}. As many prizes, 1 to {game.cards}, are turned up {order}.
+For each prize both bid a card, unseen: `bid {game.cards}`, or the number alone. Each card is bid once.
+The higher bid takes the prize and its points; after equal bids nobody does.
+Then both learn {shown}. The last cards are bid by themselves.
+Whoever has more points wins 1 from the other."""
+
+
+@implements(Goofspiel)
+def why_not(game, world, action):
+    return f"you have bid {action + 1} already; your cards are {_hand(world, player(game, world))}"
 
 
 @implements(Goofspiel)

@@ -28,7 +28,7 @@ from foglight.cards.deck import card_names, card_text, cards_text, stripe
 from foglight.cards.tricks import DEAL, MOVER, OVER, PASS, PHASE, PLAY, SETUP, enter, hand, played, set_hand
 from foglight.compile import constants, implements, jitable
 from foglight.names import OneOf
-from foglight.rules import NOTHING, PUBLIC, Game, World, game
+from foglight.rules import NOTHING, PUBLIC, Bounds, Game, World, game
 
 _SEATS, _CARDS, _SUITS, _RANKS, _PASSED = 4, 52, 4, 13, 3
 _TWO_OF_CLUBS, _QUEEN_OF_SPADES = 0, 43
@@ -246,6 +246,39 @@ def returns(game, world, out):
 
 
 # For people -----------------------------------------------------------------------------------------------------
+
+
+@implements(Hearts)
+def bounds(game):
+    return Bounds(0.0, float(_ALL_POINTS), None, 1 + 2 * _CARDS + _SEATS * _PASSED)
+
+
+@implements(Hearts)
+def how_to_play(game):
+    passing = (
+        "Chance draws a direction, left, across, right or nowhere; pass three cards that way, one by one: `pass 2c`."
+    )
+    if game.passing == NO:
+        passing = "No cards are passed."
+    return f"""Four seats with 13 cards each. Each heart that you take is 1 point, the queen of spades 13. No trumps.
+{passing}
+The two of clubs leads. Play a card: `2c`, suits c d h s. Follow the suit led if you can.
+The highest card of the suit led takes the trick; the winner leads next.
+Hearts and the queen of spades are not played to the first trick; hearts are not led before one of these cards has
+been played. If you hold nothing else, both are allowed.
+You get 26 less your points. If a seat takes all 26 points, it gets 26 and the others nothing."""
+
+
+@implements(Hearts)
+def why_not(game, world, action):
+    reason = showing.why_not(game, world, action)
+    if reason:
+        return reason
+    if get(world, tricks.TRICKS_PLAYED) > 0:
+        return "hearts are not led before a heart or the queen of spades has been played"
+    if get(world, tricks.PLACED) == 0:
+        return "the two of clubs leads to the first trick"
+    return "hearts and the queen of spades are not played to the first trick"
 
 
 @implements(Hearts)

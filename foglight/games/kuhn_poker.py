@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from foglight.bits import get, put
 from foglight.compile import constants, implements, jitable
-from foglight.rules import CHANCE, NOTHING, TERMINAL, World, game
+from foglight.rules import CHANCE, NOTHING, TERMINAL, Bounds, World, game
 from foglight.text import does
 
 _CARDS = ((0, 0, 2), (0, 2, 2))
@@ -112,6 +112,19 @@ def private_features(game, world, seat, out):
     for card in range(3):
         out[card] = get(world, _CARDS[seat]) == 1 + card
     return 3
+
+
+@implements(KuhnPoker)
+def bounds(game):
+    return Bounds(-2.0, 2.0, 0.0, 5)
+
+
+@implements(KuhnPoker)
+def how_to_play(game):
+    return """Each seat puts 1 into the pot and gets one of three cards; the king beats the queen, the queen the jack.
+Seat 0 begins. While nobody has bet, `check` or `bet` 1 more.
+After a bet, `call` it with 1 more, or `fold` and lose what you have put in.
+After two checks or a call the higher card takes the pot: you win or lose 1, or 2 if a bet was called."""
 
 
 @implements(KuhnPoker)

@@ -18,7 +18,7 @@ from foglight import bits
 from foglight.bits import get, put
 from foglight.compile import constants, implements, jitable
 from foglight.randomness import below
-from foglight.rules import CHANCE, NOTHING, TERMINAL, World, game
+from foglight.rules import CHANCE, NOTHING, TERMINAL, Bounds, World, game
 from foglight.text import does
 
 _CARDS = ((0, 0, 3), (0, 3, 3))
@@ -204,6 +204,27 @@ def private_features(game, world, seat, out):
     for card in range(6):
         out[card] = get(world, _CARDS[seat]) == 1 + card
     return 6
+
+
+@implements(LeducPoker)
+def bounds(game):
+    return Bounds(-13.0, 13.0, 0.0, 11)
+
+
+@implements(LeducPoker)
+def how_to_play(game):
+    return f"""Six cards: Js Jh Qs Qh Ks Kh. Each seat puts 1 into the pot and gets one of them.
+There are two rounds of betting, which seat 0 begins; before the second, a public card is turned up.
+`check`, or `raise` by 2 in the first round and by 4 in the second, {_MOST_RAISES} times a round at most.
+After a raise, `call` it, `raise` again, or `fold` and lose what you have put in.
+A card of the public card's rank wins, otherwise the higher rank; equal ranks share the pot."""
+
+
+@implements(LeducPoker)
+def why_not(game, world, action):
+    if action == _FOLD:
+        return "you owe nothing, so there is nothing to fold to; check instead"
+    return f"there have been {_MOST_RAISES} raises in this round; call or fold" if action == _RAISE else ""
 
 
 @implements(LeducPoker)

@@ -18,7 +18,7 @@ from numpy import uint64
 from foglight.bits import get, put
 from foglight.compile import constants, implements, jitable
 from foglight.names import Between
-from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL, World, game
+from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL, Bounds, World, game
 
 _BID, _MOVER, _CALLED = (1, 0, 8), (1, 8, 1), (1, 9, 1)
 _FIRST_BID = 1 << 32  # observation codes: smaller ones are dice
@@ -32,7 +32,7 @@ _FIRST_BID = 1 << 32  # observation codes: smaller ones are dice
 )
 class LiarsDice(NamedTuple):
     dice: Annotated[int, "per seat", Between(1, 5)] = 1
-    sides: Annotated[int, Between(2, 6)] = 6
+    sides: Annotated[int, "faces of a die", Between(2, 6)] = 6
 
 
 @implements(LiarsDice)
@@ -154,6 +154,27 @@ def private_features(game, world, seat, out):
         if face > 0:
             out[face - 1] += 1.0 / game.dice
     return game.sides
+
+
+@implements(LiarsDice)
+def bounds(game):
+    return Bounds(-1.0, 1.0, 0.0, 2 * game.dice + num_actions(game))
+
+
+@implements(LiarsDice)
+def how_to_play(game):
+    dice, top = "a die" if game.dice == 1 else f"{game.dice} dice", game.sides
+    return f"""Each seat rolls {dice} of {game.sides} sides and sees only its own. Seat 0 bids first, then both in turn.
+`1-{top}` bids that at least one of all {2 * game.dice} dice shows {top}. A {top} is wild: it counts as every face.
+The next bid names more dice, or as many with a higher face.
+Instead of bidding, say `liar`: then all dice are shown. You win if the last bid was wrong, and lose if it holds."""
+
+
+@implements(LiarsDice)
+def why_not(game, world, action):
+    if action == _liar(game):
+        return "there is no bid yet; bid"
+    return f"a bid must rise above {_bid_text(game, get(world, _BID) - 1)}: more dice, or as many with a higher face"
 
 
 def _bid_text(game: LiarsDice, action: int) -> str:

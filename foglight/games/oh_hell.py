@@ -22,11 +22,11 @@ from foglight import bits
 from foglight.bits import get, put
 from foglight.cards import codes, showing, tricks
 from foglight.cards.codes import seen
-from foglight.cards.deck import card_names, card_text, stripe
+from foglight.cards.deck import RANKS, card_names, card_text, stripe, suit_letters
 from foglight.cards.tricks import BID, DEAL, MOVER, PHASE, PLAY, SETUP, enter, first_own_word, taken
 from foglight.compile import constants, implements, jitable
 from foglight.names import BadInput, Between, OneOf
-from foglight.rules import World, game
+from foglight.rules import Bounds, World, game
 from foglight.text import who
 
 _EXACT = 10  # points for an exact bid
@@ -41,12 +41,12 @@ _TRICKS_DRAWN, _DEALER_DRAWN = codes.FIRST_OWN_KIND, codes.FIRST_OWN_KIND + 1
 )
 @tricks.trick_taking
 class OhHell(NamedTuple):
-    players: Annotated[int, Between(3, 7)] = 3
-    suits: Annotated[int, Between(1, 4)] = 4
+    players: Annotated[int, "number of seats", Between(3, 7)] = 3
+    suits: Annotated[int, "number of suits", Between(1, 4)] = 4
     ranks: Annotated[int, "cards per suit", Between(2, 13)] = 13
-    tricks: Annotated[int, "0: drawn by chance", Between(0, 17)] = 0
+    tricks: Annotated[int, "cards dealt to each seat; 0: drawn by chance", Between(0, 17)] = 0
     off_bid_penalty: Annotated[int, "whether a wrong bid costs points", OneOf("no", "yes")] = 0
-    points_per_trick: Annotated[int, Between(0, 100)] = 1
+    points_per_trick: Annotated[int, "paid for each trick taken", Between(0, 100)] = 1
 
 
 @implements(OhHell)
@@ -239,12 +239,56 @@ def score(game, bid, won):
 
 
 @implements(OhHell)
+def bounds(game):
+    most = game.tricks or int(_most_tricks(game))
+    points = float(game.points_per_trick * most)
+    low = -points if game.off_bid_penalty == 1 else 0.0
+    return Bounds(low, _EXACT + points, None, 3 + game.players * (2 * most + 1))
+
+
+@implements(OhHell)
+def how_to_play(game):
+    number = f"{game.tricks}" if game.tricks else f"1 to {_most_tricks(game)} (chance draws how many)"
+    pay = f"Each trick pays {game.points_per_trick}, and an exact bid {_EXACT} more."
+    if game.off_bid_penalty == 1:
+        pay = f"An exact bid pays {_EXACT}, and {game.points_per_trick} for each trick; "
+        pay += f"a wrong one costs {game.points_per_trick} for each trick that it is off."
+    letters = " ".join(suit_letters(game)[: game.suits])
+    cards = f"{_num_cards(game)} cards, {game.suits} suits from 2 up to {RANKS[game.ranks - 1]}"
+    return f"""{game.players} seats get {number} of {cards}.
+One more card is turned up; its suit is trumps.
+From the dealer's left on, each seat bids how many tricks it will take: `bid 1`, or the number alone.
+The dealer bids last, and may not make the bids add up to the number of tricks.
+The seat after the dealer leads. Play a card: `{card_text(game, 0)}`, suits {letters}. Follow the suit led if you can.
+The highest trump takes the trick, otherwise the highest card of the suit led; the winner leads next.
+{pay}"""
+
+
+@implements(OhHell)
+def why_not(game, world, action):
+    bid, most = action - _num_cards(game), int(get(world, _tricks(game)))
+    if bid < 0 or get(world, PHASE) != BID:
+        return showing.why_not(game, world, action)
+    if bid > most:
+        return f"there {'is' if most == 1 else 'are'} only {most} trick{'s' * (most > 1)} to take"
+    return _forbidden_bid(game, world)
+
+
+def _forbidden_bid(game: OhHell, world: World) -> str:
+    """What the mover may not bid as the dealer, and why; empty if it may bid anything."""
+    most = get(world, _tricks(game))
+    left = most - sum(max(get(world, _bid(game, seat)) - 1, 0) for seat in range(game.players))
+    if get(world, PHASE) != BID or get(world, MOVER) != get(world, _dealer(game)) or left < 0:
+        return ""
+    return f"you bid last and may not bid {left}: the bids would add up to the number of tricks, {most}"
+
+
+@implements(OhHell)
 def action_names(game, world, action):
     phase = get(world, PHASE)
-    if phase == PLAY:
-        return card_names(game, action)
-    if phase == BID:
-        return showing.bid_names(action - _num_cards(game))
+    if phase >= BID:
+        bid = action - _num_cards(game)
+        return showing.bid_names(bid) if bid >= 0 else card_names(game, action)
     if phase == DEAL:
         return showing.deal_names(game, action)
     if get(world, _tricks(game)) == 0:
@@ -261,7 +305,10 @@ def _situation(game: OhHell, world: World, viewer: int) -> str:
         return f"{drawn or 'number of'} tricks{dealer}" + ("" if drawn else " not drawn yet")
     turned, dealer = card_text(game, get(world, _turned(game))), who(get(world, _dealer(game)), viewer)
     bids = showing.bids_by_seat(get(world, _bid(game, seat)) - 1 for seat in range(game.players))
-    return f"{get(world, _tricks(game))} tricks, dealer {dealer}, {turned} turned\n{bids}"
+    trumps = showing.suit_name(game, suit_of(game, get(world, _turned(game))))
+    forbidden = _forbidden_bid(game, world) if viewer == get(world, MOVER) else ""
+    lines = [f"{get(world, _tricks(game))} tricks, dealer {dealer}, {turned} turned: {trumps} are trumps", bids]
+    return "\n".join([*lines, forbidden] if forbidden else lines)
 
 
 @implements(OhHell)

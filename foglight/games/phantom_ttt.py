@@ -17,7 +17,7 @@ from numpy import int64, uint64
 from foglight import bits, text
 from foglight.compile import constants, implements, jitable
 from foglight.randomness import below
-from foglight.rules import NOTHING, TERMINAL, game
+from foglight.rules import NOTHING, TERMINAL, Bounds, game
 
 _MARKS, _MET, _MOVER, _RESULT = 0, 18, 36, 37
 _BOARD = 0x1FF
@@ -107,6 +107,27 @@ def returns(game, world, out):
     result = int64(world[0] >> uint64(_RESULT))
     for seat in range(2):
         out[seat] = 0.0 if result == _DRAW else (1.0 if result == 1 + seat else -1.0)
+
+
+@implements(PhantomTtt)
+def bounds(game):
+    return Bounds(-1.0, 1.0, 0.0, 18)
+
+
+@implements(PhantomTtt)
+def how_to_play(game):
+    return """Three of your marks in a row, a column or a diagonal win. Seat 0 is x and begins, seat 1 is o.
+You do not see the other's marks, and do not hear when or how often it tries a cell.
+Write a cell, a letter for the column and a number for the row: `b2` is the middle.
+If the cell is taken you learn that, and try another; nobody else notices."""
+
+
+@implements(PhantomTtt)
+def why_not(game, world, action):
+    seat = _mover(world)
+    if _cells(world, _MARKS, seat) >> action & 1:
+        return f"your own mark is on {text.cell(action, 3)}"
+    return f"{'ox'[seat]} is on {text.cell(action, 3)}, as you have found out"
 
 
 @implements(PhantomTtt)

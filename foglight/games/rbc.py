@@ -42,7 +42,7 @@ from foglight.chess.moves import CASTLE_LEFT, CASTLE_RIGHT, meaning_seen
 from foglight.compile import constants, implements, jitable
 from foglight.names import Between, Word
 from foglight.randomness import below
-from foglight.rules import TERMINAL, game
+from foglight.rules import TERMINAL, Bounds, game
 
 _UNLIMITED = 10_000  # more turns than any game has
 _START = notation.read_fen("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1")[1]
@@ -149,6 +149,39 @@ def observe(game, before, action, after, viewer):
 
 
 @implements(Rbc)
+def bounds(game):
+    # every pawn move and every capture sets the clock back; a turn has two actions
+    plies = min(2 * game.turns, 128 * game.reversible)
+    return Bounds(-1.0, 1.0, 0.0, 2 * plies)
+
+
+@implements(Rbc)
+def how_to_play(game):
+    limit = f", or after {game.turns} turns of both sides" if game.turns < _UNLIMITED else ""
+    return f"""Chess in which you see only your own pieces. Seat 1 is white and begins, seat 0 is black.
+First sense: `sense c6` shows the 3x3 squares around c6; `no sense` shows nothing.
+Then move as if no piece of the other were there: `e2e4`, e7e8q to promote, e1g1 or O-O to castle; or `pass`.
+A piece that runs into another takes it and stops there; a pawn stops before it, and takes only where a piece stands.
+A move that turns out impossible is lost. You learn what became of it, and both learn on which square a piece was taken.
+There is no check. Whoever takes the king wins; it is a draw after {game.reversible} moves in a row, of either side,
+without capture or pawn move{limit}."""
+
+
+@implements(Rbc)
+def why_not(game, world, action):
+    if not _has_sensed(world):
+        return "first sense, then move: write sense and a square, or no sense"
+    if action < blind.FIRST_MOVE:
+        return "you have sensed in this turn; now move, or pass"
+    start, end, _ = meaning_seen(action - blind.FIRST_MOVE)
+    over = 0 if get(world, TURN) else 56
+    start, end = int(start) ^ over, int(end) ^ over
+    if not int(pieces_of(world, get(world, TURN))) >> start & 1:
+        return f"you have no piece on {notation.square_name(start)}"
+    return f"your piece on {notation.square_name(start)} does not move to {notation.square_name(end)}"
+
+
+@implements(Rbc)
 def action_names(game, world, action):
     if action < blind.NO_SENSE:
         return (f"sense {notation.square_name(action)}",)
@@ -161,7 +194,8 @@ def action_names(game, world, action):
     plain = notation.square_name(start) + notation.square_name(end)
     if move in (CASTLE_LEFT, CASTLE_RIGHT):
         return (plain, "O-O-O", "0-0-0") if move == CASTLE_LEFT else (plain, "O-O", "0-0")
-    if kind_at(world, start) == PAWN and end // 8 in (0, 7):
+    own = int(pieces_of(world, get(world, TURN))) >> start & 1  # the name of an illegal move reveals no enemy pawn
+    if own and kind_at(world, start) == PAWN and end // 8 in (0, 7):
         return (plain + "qrbn"[special], plain) if special == 0 else (plain + "qrbn"[special],)
     return (plain,)
 

@@ -27,7 +27,7 @@ from foglight.cards.deck import block, card_names
 from foglight.cards.tricks import BID, DEAL, MOVER, PHASE, PLAY, enter, taken
 from foglight.compile import constants, implements, jitable
 from foglight.names import OneOf
-from foglight.rules import World, game
+from foglight.rules import Bounds, World, game
 
 _SEATS, _CARDS, _SUITS, _RANKS = 4, 52, 4, 13
 _SPADES = uint64(((1 << 13) - 1) << 39)
@@ -163,12 +163,41 @@ def score(first_bid, second_bid, first_won, second_won):
 
 
 @implements(Spades)
+def bounds(game):
+    # at worst both partners bid nil and fail with all tricks, at best 13 tricks and a nil succeed
+    return Bounds(-287.0, 230.0, None, 2 * _CARDS + _SEATS)
+
+
+@implements(Spades)
+def how_to_play(game):
+    lead = (
+        "unless you hold nothing else" if game.breaking == NO else "unless one has been played or you hold nothing else"
+    )
+    return f"""Four seats with 13 cards each; seats 0 and 2 are partners, and so are 1 and 3. Spades are trumps.
+From seat 0 on, each bids how many tricks it will take: `bid 3`, or `nil` for none; partners at most 13 together.
+Seat 0 leads. Play a card: `2c`, suits c d h s. Follow the suit led if you can.
+Do not lead spades, {lead}.
+The highest spade takes the trick, otherwise the highest card of the suit led; the winner leads next.
+Partners who take the tricks they bid get 10 for each of these and 1 for each further one, less 100 from 10 further on;
+otherwise they lose 10 for each trick bid. Nil gains 100 if that seat takes no trick, and loses 100 if it takes any."""
+
+
+@implements(Spades)
+def why_not(game, world, action):
+    if action >= _CARDS and get(world, PHASE) == BID:
+        partner = get(world, _bid((get(world, MOVER) + 2) & 3)) - 1
+        return f"partners may bid {_RANKS} together, and yours has bid {partner}"
+    reason = showing.why_not(game, world, action)
+    return reason or "you may not lead spades while you hold another suit"
+
+
+@implements(Spades)
 def action_names(game, world, action):
     phase = get(world, PHASE)
-    if phase == PLAY:
-        return card_names(game, action)
     if phase == DEAL:
         return showing.deal_names(game, action)
+    if action < _CARDS:
+        return card_names(game, action)
     names = showing.bid_names(action - _CARDS)
     return (*names, "nil") if action == _CARDS else names
 
@@ -184,7 +213,9 @@ def board(game, world):
 
 @implements(Spades)
 def view(game, world, seat):
-    return showing.view_text(game, world, seat, f"your partner is seat {(seat + 2) & 3}", _bids(world))
+    return showing.view_text(
+        game, world, seat, f"your partner is seat {(seat + 2) & 3}; spades are trumps", _bids(world)
+    )
 
 
 @implements(Spades)

@@ -21,7 +21,7 @@ from numpy import int64, uint64
 from foglight.bits import get, has, put
 from foglight.compile import constants, implements, jitable
 from foglight.names import Between
-from foglight.rules import CHANCE, TERMINAL, World, game
+from foglight.rules import CHANCE, TERMINAL, Bounds, World, game
 
 _SET, _SHOWN = (1, 0, 7), (1, 25, 10)
 _LITERALS = ((1, 7, 6), (1, 13, 6), (1, 19, 6))
@@ -35,8 +35,8 @@ _CHOSEN, _FALSE, _DRAWN, _FIRST_CLAUSE = 1, 2, 4, 5  # observation codes; _FALSE
     title="a hidden truth assignment, shown clause by clause: filtering it is 3-SAT",
 )
 class ThreeSat(NamedTuple):
-    variables: Annotated[int, Between(3, 60)] = 5
-    clauses: Annotated[int, Between(1, 300)] = 10
+    variables: Annotated[int, "that seat 0 sets", Between(3, 60)] = 5
+    clauses: Annotated[int, "that chance shows", Between(1, 300)] = 10
 
 
 @implements(ThreeSat)
@@ -148,6 +148,18 @@ def formula(game, observations, viewer):
     if viewer == 0:
         clauses += [[-i if code == _FALSE else i] for i, code in enumerate(choices, start=1)]
     return game.variables, clauses, lambda values: [*map(int, values), *draws]
+
+
+@implements(ThreeSat)
+def bounds(game):
+    return Bounds(0.0, 0.0, 0.0, game.variables + 4 * game.clauses)
+
+
+@implements(ThreeSat)
+def how_to_play(game):
+    return f"""Seat 0 sets the variables x1 to x{game.variables}, one after the other, unseen: `true` or `false`.
+Then chance shows {game.clauses} clauses of three variables, each true under these values.
+Seat 1 never moves, and nothing can be won: the game is for studies of what observations reveal."""
 
 
 @implements(ThreeSat)

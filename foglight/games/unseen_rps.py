@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 from foglight.bits import get, put
 from foglight.compile import constants, implements
 from foglight.names import Between
-from foglight.rules import PUBLIC, TERMINAL, game
+from foglight.rules import PUBLIC, TERMINAL, Bounds, game
 
 _FIRST, _ACTED, _SECOND = (0, 0, 2), (0, 2, 1), (0, 3, 2)
 _LEAVE = 0
@@ -75,6 +75,24 @@ def returns(game, world, out):
         ahead = (get(world, _FIRST) - get(world, _SECOND)) % 3
         out[0] = 0.0 if ahead == 0 else (1.0 if ahead == 1 else -1.0)
     out[1] = -out[0]
+
+
+@implements(UnseenRps)
+def bounds(game):
+    most = max(1.0, abs(game.leave_value))
+    return Bounds(-most, most, 0.0, 2)
+
+
+@implements(UnseenRps)
+def how_to_play(game):
+    return f"""Seat 0 plays `rock`, `paper` or `scissors`, or `leave`, which ends the game for {game.leave_value:g}.
+If it plays, seat 1 answers with `rock`, `paper` or `scissors`, without having seen its hand.
+Paper beats rock, scissors beat paper, rock beats scissors. The winner gets 1 from the loser."""
+
+
+@implements(UnseenRps)
+def why_not(game, world, action):
+    return "only seat 0 may leave"
 
 
 @implements(UnseenRps)

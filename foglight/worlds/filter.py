@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from foglight.games import load_game
+from foglight.games import is_openspiels, load_game
 from foglight.names import BadInput, unknown
 from foglight.policies import weigh
 from foglight.rules import CHANCE, PUBLIC, Game, formula, num_players
-from foglight.state import State
+from foglight.state import State, as_state
 from foglight.worlds.deals.cards import (
     card_marginals,
     distinct_deals,
@@ -159,7 +159,8 @@ class HistoryFilter:
             >>> fl.history_filter("leduc_poker", state.observations(1), viewer=1).contains(state)
             True
         """
-        if isinstance(history, State):
+        if isinstance(history, State) or is_openspiels("State", history):
+            history = as_state(history)
             if history.game != self.game:
                 raise BadInput(f"the history is one of {history.game}, but the filter is for {self.game}")
             history = history.history()

@@ -115,7 +115,7 @@ def policy_table(game: str | Game, policy: Any, limit: int = 100_000, memory: fl
         worth = [None if math.isnan(value) else value for value in values[begin:end].tolist()]
         row = {
             "seat": seat,
-            "seen": position.observation_texts(seat),
+            "seen": position.log(seat),
             "reach": float(reach[state]),
             "odds": dict(zip(names, behaviour[begin:end].tolist(), strict=True)),
             "values": dict(zip(names, worth, strict=True)),
