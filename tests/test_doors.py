@@ -327,7 +327,9 @@ def test_installed_packages_offer_games_and_agents(installed, run):
     assert names("greedy", "greedy(low=true)") == ("greedy", "greedy(low=true)")
     assert str(fl.load_agent("parlour.bots:Greedy(low=true)")) == "greedy(low=true)"
     code, out, _ = run("games")
-    assert code == 0 and "card_duel" in out and "cards in the pack" in out
+    assert code == 0 and "card_duel" in out and "blind_row" in out
+    code, out, _ = run("games", "card_duel(cards=4)")
+    assert code == 0 and "cards in the pack" in out and "from a pack of 4" in out
     code, out, _ = run("agents")
     assert code == 0 and "greedy" in out and "lowest" in out
 
