@@ -89,7 +89,7 @@ def test_belief_is_drawn_from_the_observations():
     person, _ = sit("phantom_ttt", "b2", "belief", seat=1)
     state = replay("phantom_ttt", [0, 4, 1])  # x has placed two marks on eight cells that o does not know
     worlds = fl.history_filter(state.game, state.observations(1), viewer=1, mover=1).belief().worlds
-    assert f"all {worlds} worlds that agree" in person.text and "a1: . 75%, x 25%" in person.text
+    assert f"all {worlds} worlds that agree" in person.text and " x 25%   x 25%   x 25%\n" in person.text
     person, _ = sit("unseen_rps", "belief", seat=0)
     assert "does not say what its places are" in person.text, "where nothing can be drawn, one line says so"
 
