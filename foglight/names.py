@@ -16,8 +16,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from foglight.compile import snake_case
-
 
 class BadInput(ValueError):
     """Input that cannot be used. The message is one line that says what was given and what to do.
@@ -105,6 +103,11 @@ class Word:
 
     def check(self, kind: type, value: Any) -> Any:
         return self.number if value == self.word else value
+
+
+def snake_case(name: str) -> str:
+    """`DarkHex` becomes `dark_hex`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
 # Reading --------------------------------------------------------------------------------------------------------
