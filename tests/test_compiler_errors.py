@@ -1,6 +1,6 @@
 """What does not compile is told in one line: which rule, in which file and line, why, and what to do."""
 
-import subprocess
+import io
 import sys
 from typing import NamedTuple
 
@@ -121,23 +121,24 @@ def test_a_helper_without_its_decorator_is_named_with_the_rule_that_calls_it(mon
     assert "Cannot determine Numba type of <class 'function'>" in str(raised.value.__cause__)
 
 
-PROGRAM = """
-import foglight.compile as compiling
-compiling.PATIENCE = 0.0
-compiling.sys.stderr.isatty = lambda: {terminal}
-for what in ("dark_hex", "dark_hex", "kuhn_poker", "dark_hex"):
-    compiling._progress.start(what)
-    compiling.time.sleep(0.05)
-    compiling._progress.end()
-"""
+class Screen(io.StringIO):
+    def __init__(self, terminal):
+        super().__init__()
+        self.isatty = lambda: terminal
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_compilation_is_told_once_for_each_game(terminal):
-    program = PROGRAM.format(terminal=terminal)
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stderr
+def test_compilation_is_told_once_for_each_game(terminal, monkeypatch):
+    screen, progress = Screen(terminal), compiling._Progress()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(compiling, "PATIENCE", 1e6)  # what the timer would call is called here
+    for what in ("dark_hex", "dark_hex", "kuhn_poker", "dark_hex"):
+        progress.start(what)
+        progress._say()
+        progress.end()
+    said = screen.getvalue()
     if terminal:  # one line, kept up to date and wiped at the end
         assert "\n" not in said and said.endswith("\r\x1b[K")
-        assert [f"kernel {number}" in said for number in range(1, 6)] == [True] * 4 + [False]
+        assert [f"kernel {number}," in said for number in range(1, 6)] == [True] * 4 + [False]
     else:
         assert said.splitlines() == ["compiling dark_hex, once", "compiling kuhn_poker, once"]
