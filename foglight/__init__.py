@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from foglight.arena.report import draw_tournament, draw_win_rates
     from foglight.arena.tournament import Tournament, play_tournament
     from foglight.blind_chess.leaves import Centipawns
+    from foglight.checks.agent import check_agent
+    from foglight.checks.game import check_game
+    from foglight.checks.report import Checks, Fault
     from foglight.search.paths.fusion import strategy_fusion
     from foglight.search.sets.leaves import Even
     from foglight.search.sets.search import SetSearch
@@ -47,6 +50,9 @@ _LATER = {  # modules of the names that are imported at their first use, which m
     "foglight.arena.report": ("draw_tournament", "draw_win_rates"),
     "foglight.arena.tournament": ("Tournament", "play_tournament"),
     "foglight.blind_chess.leaves": ("Centipawns",),
+    "foglight.checks.agent": ("check_agent",),
+    "foglight.checks.game": ("check_game",),
+    "foglight.checks.report": ("Checks", "Fault"),
     "foglight.search.paths.fusion": ("strategy_fusion",),
     "foglight.search.sets.leaves": ("Even",),
     "foglight.search.sets.search": ("SetSearch",),
@@ -105,9 +111,11 @@ __all__ = [
     "Between",
     "Biased",
     "Centipawns",
+    "Checks",
     "Evaluator",
     "Even",
     "Explanation",
+    "Fault",
     "Function",
     "Game",
     "HistoryFilter",
@@ -141,6 +149,8 @@ __all__ = [
     "as_openspiel_bot",
     "behaviour_of",
     "best_response",
+    "check_agent",
+    "check_game",
     "counterfactual_values",
     "draw_tournament",
     "draw_win_rates",
