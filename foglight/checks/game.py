@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from foglight import compile as compiling
-from foglight.bits import get
-from foglight.cards import tricks
-from foglight.cards.tricks import hides_only_cards, is_trick_taking, playable, playable_by_pairs
-from foglight.checks.alike import all_alike, some_alike
-from foglight.checks.positions import Play, Position, where
+from foglight.checks.alike import some_alike
+from foglight.checks.draws import compare_draws
+from foglight.checks.filters import Filters
+from foglight.checks.information import InformationStates
+from foglight.checks.positions import Play, Position, viewer_text, where
 from foglight.checks.report import Checks
 from foglight.checks.strict import Broken, StrictPlay
 from foglight.compile import has_rule, is_compiled, kernel
@@ -29,15 +29,11 @@ from foglight.playouts import _playouts
 from foglight.randomness import generator
 from foglight.rules import (
     CHANCE,
-    MOST_FEATURES,
     PUBLIC,
     TERMINAL,
     Game,
-    action_names,
     chance,
-    contents,
     copy_world,
-    deal,
     key,
     legal,
     max_legal,
@@ -45,16 +41,10 @@ from foglight.rules import (
     num_actions,
     num_players,
     num_words,
-    observation_text,
-    pick,
-    places,
     player,
-    public_features,
     step,
     title,
-    view,
 )
-from foglight.worlds.filter import history_filter
 
 Progress = Callable[[int, int], None]  # called with the steps done and the steps in total
 
@@ -62,10 +52,6 @@ _CORE = ("num_players", "num_words", "num_actions", "player", "legal", "step", "
 _TEXT = ("title", "action_names", "board", "view", "observation_text")
 _STRICT = 400  # positions of a random game that are looked at one rule at a time
 _SMALL = 20_000  # histories up to which all of them are compared
-_NODES = 3_000  # positions that listing the histories of an information state may take
-_DRAWS = 1_000  # draws of `pick` or `deal` at a position
-_FALSE_ALARM = 1e-6  # of one check of a game, over all comparisons of draws
-_TRIALS = 200  # comparisons of draws that this rate is divided by
 
 
 def check_game(
@@ -126,8 +112,8 @@ class _Run:
             (self.play_strictly, 0.25),
             (self.compare_compiled, 0.1),
             (self.compare_alike, 0.35),
-            (self.compare_draws, 0.1),
-            (self.compare_filters, 0.2),
+            (lambda end: compare_draws(*self._common(), end), 0.1),
+            (lambda end: Filters(*self._common()).compare(end), 0.2),
         ]
         for i, (check, share) in enumerate(steps):
             try:
@@ -140,6 +126,9 @@ class _Run:
                 break
             if progress is not None:
                 progress(i + 1, len(steps))
+
+    def _common(self) -> tuple[Play, Checks, random.Random, int, int, int]:
+        return self.play, self.checks, self.rng, self.seed, self.games, _STRICT
 
     def _has_core(self) -> bool:
         boxed = has_rule("new_worlds", type(self.game))
@@ -266,12 +255,10 @@ class _Run:
         """One random game by `pick` and `deal` from the same random numbers."""
         totals = [np.zeros(self.seats), np.zeros(self.seats)]
         origin = self.play.start().world
-        steps = [
-            playouts(self.game, origin, 1, generator(self.seed), total)
-            for playouts, total in zip((_playouts, _playouts.py_func), totals, strict=True)
-        ]
+        steps = [_playouts(self.game, origin, 1, generator(self.seed), totals[0])]
+        steps.append(_playouts.py_func(self.game, origin, 1, generator(self.seed), totals[1]))
         self.checks.count("compiled rules")
-        if steps[0] != steps[1] or not np.allclose(*totals):
+        if steps[0] != steps[1] or not np.allclose(totals[0], totals[1]):
             said = "compiled and interpreted `pick` or `deal` draw differently from the same random numbers"
             self.checks.add("compiled rules", said, ())
 
@@ -279,7 +266,7 @@ class _Run:
 
     def compare_alike(self, end: float) -> None:
         """All histories of a small game, or those near the start and some that look like those of random games."""
-        compare = _Alike(self)
+        compare = InformationStates(self.play, self.checks, self.texts)
         front: deque[Position] = deque([self.play.start()])
         listed, half = 0, time.monotonic() + 0.5 * (end - time.monotonic())
         while front and listed < _SMALL and time.monotonic() < half:
@@ -303,340 +290,6 @@ class _Run:
                 if time.monotonic() > end:
                     break
 
-    # Draws ------------------------------------------------------------------------------------------------------------
-
-    def compare_draws(self, end: float) -> None:
-        """`pick` and `deal` against `legal` and `chance`."""
-        own = {name for name in ("pick", "deal") if self._has(name)}
-        random_ = generator(self.seed, 1)
-        drawn = 0
-        for _ in range(self.games):
-            for position in self.play.random_game(self.rng, _STRICT):
-                rule = "deal" if position.mover == CHANCE else "pick"
-                if rule in own and len(position.actions) > 1 and (drawn < 10 or self.rng.random() < 0.3):
-                    self._drawn(rule, position, random_)
-                    drawn += 1
-                    if self.checks.has(rule):
-                        own.discard(rule)
-                if not own or drawn == _TRIALS or (drawn >= 10 and time.monotonic() > end):
-                    return
-
-    def _drawn(self, name: str, position: Position, random_: np.ndarray) -> None:
-        """Draw many times at a position: outcomes must be legal and as frequent as they should be."""
-        out, odds = np.zeros(self.most, np.int64), np.zeros(self.most)
-        arrays = (out,) if name == "pick" else (out, odds)
-        rule: Any = pick if name == "pick" else deal
-        counts = dict.fromkeys(position.actions, 0)
-        for _ in range(_DRAWS):
-            try:
-                action = int(rule(self.game, position.world, random_, *arrays))
-            except Exception as error:
-                said = f"`{name}` fails with {type(error).__name__}: {error} {where(self.game, position)}"
-                self.checks.add(name, said, position.history)
-                return
-            if action not in counts:
-                said = f"`{name}` draws {action}, which is not possible {where(self.game, position)}"
-                self.checks.add(name, said, position.history)
-                return
-            counts[action] += 1
-        self.checks.count(name)
-        shares = position.odds or [1.0 / len(position.actions)] * len(position.actions)
-        if _p_value(list(counts.values()), [_DRAWS * share for share in shares]) < _FALSE_ALARM / _TRIALS:
-            action = max(counts, key=lambda a: abs(counts[a] - _DRAWS * shares[position.actions.index(a)]))
-            share = shares[position.actions.index(action)]
-            said = (
-                f"`{name}` draws {action} {counts[action]} times in {_DRAWS}, where {_DRAWS * share:.0f} are expected,"
-            )
-            self.checks.add(name, f"{said} {where(self.game, position)}", position.history)
-
-    # Filters ----------------------------------------------------------------------------------------------------------
-
-    def compare_filters(self, end: float) -> None:
-        """Counts and samples of history filters against plain listing at small positions."""
-        promised = is_trick_taking(self.game) and bool(hides_only_cards(self.game))
-        if promised and playable_by_pairs(self.game):
-            self._check_pairs(end)
-        share, depth = end - time.monotonic(), 3
-        for number in range(2 * self.games):
-            if (number >= 4 and time.monotonic() > end) or self.checks.has("card promises"):
-                break
-            positions = list(self.play.random_game(self.rng, depth))
-            position = positions[-1]
-            viewer = position.mover if position.mover >= 0 else self.rng.randrange(PUBLIC, self.seats)
-            small = self._filtered(position, viewer, promised)
-            depth = min(depth + 1, _STRICT) if small else max(1, depth - 1)
-            if number == 0:  # filters are compiled now
-                end = time.monotonic() + share
-        if promised and playable_by_pairs(self.game) and not self.checks.has("card promises"):
-            self._sample_deals(end)
-
-    def _filtered(self, position: Position, viewer: int, promised: bool) -> bool:
-        """Compare a filter with plain listing; False if there are too many histories to list."""
-        observed = position.seen_by(viewer)
-        mover = viewer if position.mover == viewer else None
-        found = all_alike(self.play, observed, viewer, _NODES)
-        if found is None:
-            return False
-        right = {other.history for other in found if mover is None or other.mover == mover}
-        name = "card promises" if promised else "histories"
-        place = f"what {_viewer(viewer)} observes {where(self.game, position)}"
-        try:
-            histories = history_filter(
-                self.game, observed, viewer, mover=mover, method="deals" if promised else "auto", limit=50_000
-            )
-            count = histories.count()
-            listed = {tuple(state.history()) for state, _ in histories.enumerate()}
-            drawn = {tuple(state.history()) for state in histories.sample(3, seed=self.seed)}
-        except BadInput as error:
-            if not promised:
-                return False
-            self.checks.add(name, f"a promise about cards is not kept: {error}; that is for {place}", position.history)
-            return True
-        self.checks.count(name, 2 + len(drawn))
-        if count != len(right) or listed != right:
-            hint = "; a promise about cards is not kept" if promised else ""
-            numbers = f"{count} histories agree by history_filter, {len(right)} by plain listing"
-            self.checks.add(name, f"{numbers}, with {place}{hint}", position.history)
-        elif not drawn <= right:
-            self.checks.add(
-                name, f"history_filter samples a history that does not agree with {place}", position.history
-            )
-        return True
-
-    def _check_pairs(self, end: float) -> None:
-        """The promise `playable_by_pairs`, taken by its word."""
-        for number in range(self.games):
-            for position in self.play.random_game(self.rng, _STRICT):
-                if get(position.world, tricks.PHASE) == tricks.PLAY:
-                    self._pairs_at(position)
-            if (number > 5 and time.monotonic() > end) or self.checks.has("card promises"):
-                return
-
-    def _pairs_at(self, position: Position) -> None:
-        cards = int(tricks.hand(self.game, position.world, position.mover))
-        hand = [card for card in range(64) if cards >> card & 1]
-
-        def from_hand(held: int) -> int:
-            world = position.world.copy()
-            tricks.set_hand(self.game, world, position.mover, np.uint64(held))
-            return int(playable(self.game, world))
-
-        for card in hand:
-            by_pairs = all(from_hand(1 << card | 1 << other) >> card & 1 for other in hand if other != card)
-            self.checks.count("card promises")
-            if by_pairs != bool(from_hand(cards) >> card & 1):
-                may, pairs = ("may not", "may") if by_pairs else ("may", "may not always")
-                said = f"`playable_by_pairs` is not kept: card {card} {may} be played from the whole hand, but {pairs}"
-                said += f" from the hands of it and another one, {where(self.game, position)}"
-                self.checks.add("card promises", said, position.history)
-                return
-
-    def _sample_deals(self, end: float) -> None:
-        """In a large card game, samples at random positions: legal, and observed alike."""
-        for _ in range(10):
-            position = self.rng.choice(list(self.play.random_game(self.rng, _STRICT)))
-            seat = position.mover if position.mover >= 0 else 0
-            observed, place = position.seen_by(seat), where(self.game, position)
-            mover = seat if position.mover == seat else None
-            try:
-                states = history_filter(self.game, observed, seat, mover=mover, method="deals").sample(
-                    2, seed=self.seed
-                )
-            except BadInput as error:
-                self.checks.add(
-                    "card promises", f"a promise about cards is not kept {place}: {error}", position.history
-                )
-                return
-            for state in states:
-                self.checks.count("card promises")
-                if tuple(state.observations(seat)) != observed:
-                    said = f"a promise about cards is not kept: a sampled deal looks different to seat {seat} {place}"
-                    self.checks.add("card promises", said, position.history)
-                    return
-            if time.monotonic() > end:
-                return
-
-
-class _Alike:
-    """Positions by what a seat has observed: those with equal observations must be equal to that seat."""
-
-    def __init__(self, run: _Run) -> None:
-        self.game, self.play, self.checks, self.texts = run.game, run.play, run.checks, run.texts
-        self.seats = run.seats
-        self.first: dict[tuple[int, tuple[int, ...]], Position] = {}  # by seat and observations
-        self.deciding: dict[tuple[int, tuple[int, ...]], Position] = {}  # the same, where the seat moves
-        self.by_text: dict[tuple[int, str], Position] = {}
-        self.by_key: dict[tuple[int, int], Position] = {}  # where the seat moves
-        self.features: dict[tuple[int, ...], tuple[Position, bytes]] = {}  # by public observations
-        self.lengths: set[int] = set()  # numbers of public features
-        self.has_features = has_rule("public_features", type(run.game))
-        self.has_places = has_rule("places", type(run.game)) or has_rule("contents", type(run.game))
-
-    def take(self, position: Position) -> None:
-        """Compare a position with the first one that looks the same to each seat."""
-        if self.texts:
-            self._names(position)
-        if self.has_places:
-            self._places(position)
-        if self.has_features:
-            self._features(position)
-        for seat in range(self.seats):
-            known = self.first.setdefault((seat, position.seen_by(seat)), position)
-            if known is position:
-                self._distinct_text(position, seat)
-            elif known.history != position.history:
-                self._same(known, position, seat)
-        if (seat := position.mover) >= 0:
-            known = self.deciding.setdefault((seat, position.seen_by(seat)), position)
-            if known.history != position.history:
-                self._same_choices(known, position, seat)
-            self._recall(position, seat)
-
-    def pair(self, known: Position, other: Position, seat: int) -> None:
-        """Compare two positions that look the same to a seat."""
-        self._same(known, other, seat)
-        if known.mover == other.mover == seat:
-            self._same_choices(known, other, seat)
-
-    def _fault(self, name: str, what: str, known: Position, other: Position, seat: int) -> None:
-        """A difference between two positions that the seat cannot tell apart."""
-        if not self.checks.has(name) or len(other.history) < len(self._fault_of(name).history):
-            one, two = where(self.game, known), where(self.game, other)
-            self.checks.add(name, f"{what} {one} and {two}, which look the same to {_viewer(seat)}", other.history)
-
-    def _fault_of(self, name: str) -> Any:
-        return next(fault for fault in self.checks.faults if fault.property == name)
-
-    def _same(self, known: Position, other: Position, seat: int) -> None:
-        self.checks.count("public observations")
-        if known.seen_by(PUBLIC) != other.seen_by(PUBLIC):
-            self._fault(
-                "public observations", "PUBLIC observes something that a seat does not: it differs", known, other, seat
-            )
-        self.checks.count("keys")
-        if self.play.key(known, seat) != self.play.key(other, seat):
-            self._fault("keys", "`key` differs", known, other, seat)
-        if self.texts:
-            self.checks.count("views")
-            one, two = (self._text(view, position, seat) for position in (known, other))
-            if one != two:
-                self._fault("views", f"`view` leaks: it says {_quoted(one, two)}", known, other, seat)
-            self.checks.count("observation texts")
-            logs = self._log(known, seat), self._log(other, seat)
-            if logs[0] != logs[1]:
-                different = next((pair for pair in zip(*logs, strict=False) if pair[0] != pair[1]), ("more", "less"))
-                said = f"`observation_text` leaks: it says {_quoted(*different)}"
-                self._fault("observation texts", said, known, other, seat)
-
-    def _same_choices(self, known: Position, other: Position, seat: int) -> None:
-        self.checks.count("legal by observation")
-        if known.actions != other.actions:
-            said = f"the legal actions of seat {seat} are not determined by its observations: they are "
-            self._fault("legal by observation", f"{said}{known.actions} and {other.actions}", known, other, seat)
-        elif self.texts:
-            self.checks.count("action names")
-            for action in known.actions:
-                one, two = (action_names(self.game, position.world, action) for position in (known, other))
-                if one != two:
-                    said = f"`action_names` leaks: action {action} is {_quoted(str(one[0]), str(two[0]))}"
-                    self._fault("action names", said, known, other, seat)
-                    return
-
-    def _recall(self, position: Position, seat: int) -> None:
-        """A key determines the seat's earlier keys and actions, and what is legal."""
-        known = self.by_key.setdefault((seat, self.play.key(position, seat)), position)
-        if known is position:
-            return
-        self.checks.count("perfect recall")
-        one, two = where(self.game, known), where(self.game, position)
-        if known.memories[seat] != position.memories[seat]:
-            said = f"seat {seat} has the same `key` {one} and {two}, though its own earlier keys or actions differ"
-            self.checks.add("perfect recall", f"{said}: it forgets", position.history)
-        elif known.actions != position.actions:
-            said = f"seat {seat} has the same `key` {one} and {two}, but other legal actions"
-            self.checks.add("keys", said, position.history)
-
-    def _distinct_text(self, position: Position, seat: int) -> None:
-        if not self.texts:
-            return
-        text = "\n".join([self._text(view, position, seat), *self._log(position, seat)])
-        known = self.by_text.setdefault((seat, text), position)
-        self.checks.count("distinct texts")
-        if known.seen_by(seat) != position.seen_by(seat):
-            self.checks.add(
-                "distinct texts",
-                f"`view` and `observation_text` say the same to seat {seat} {where(self.game, known)} and "
-                f"{where(self.game, position)}, where its observations differ",
-                position.history,
-            )
-
-    def _names(self, position: Position) -> None:
-        """Names of actions are texts, and the best name of each leads back to it."""
-        owners: dict[str, int] = {}
-        names = {action: action_names(self.game, position.world, action) for action in position.actions}
-        for action, written in names.items():
-            if isinstance(written, str) or not written or not all(isinstance(n, str) and n.strip() for n in written):
-                said = f"`action_names` gives {written!r} for action {action}, not a tuple of names,"
-                self.checks.add("action names", f"{said} {where(self.game, position)}", position.history)
-                return
-            for name in written:
-                owners.setdefault(" ".join(name.lower().split()), action)
-        self.checks.count("action names", len(names))
-        for action, written in names.items():
-            owner = owners[" ".join(written[0].lower().split())]
-            if owner != action:
-                said = f"the name {written[0]!r} stands for both actions {owner} and {action}"
-                self.checks.add("action names", f"{said} {where(self.game, position)}", position.history)
-
-    def _places(self, position: Position) -> None:
-        names, columns = places(self.game)
-        within = contents(self.game, position.world)
-        self.checks.count("places")
-        if len(names) != len(within) or (columns and len(names) % columns):
-            said = f"`contents` gives {len(within)} contents for {len(names)} `places` in {columns} columns"
-            self.checks.add("places", f"{said} {where(self.game, position)}", position.history)
-        elif not all(isinstance(text, str) for text in (*names, *within)):
-            self.checks.add("places", f"not all places and contents are texts {where(self.game, position)}", ())
-
-    def _features(self, position: Position) -> None:
-        out = np.zeros(MOST_FEATURES)
-        n = int(public_features(self.game, position.world, out))
-        public = position.seen_by(PUBLIC)
-        known, wanted = self.features.setdefault(public, (position, out[:n].tobytes()))
-        self.lengths.add(n)
-        self.checks.count("public features")
-        if wanted != out[:n].tobytes():
-            self._fault("public features", "`public_features` differ", known, position, PUBLIC)
-        elif len(self.lengths) > 1:
-            said = f"`public_features` gives {sorted(self.lengths)} features, not always the same number,"
-            self.checks.add("public features", f"{said} {where(self.game, position)}", position.history)
-
-    def _text(self, rule: Any, position: Position, *rest: Any) -> str:
-        """What a rule says; it must not change the world."""
-        world = position.world
-        before = world.tobytes() if hasattr(world, "tobytes") else None
-        try:
-            text = rule(self.game, world, *rest)
-        except Exception as error:
-            raise Broken(
-                "running rules", f"`{rule.__name__}` fails with {type(error).__name__}: {error},", position
-            ) from error
-        if before is not None and world.tobytes() != before:
-            raise Broken("unchanged worlds", f"`{rule.__name__}` changes the world", position)
-        return str(text)
-
-    def _log(self, position: Position, seat: int) -> list[str]:
-        """What a seat is told, step by step."""
-        steps = []
-        while position.before is not None:
-            steps.append((position.before, position))
-            position = position.before
-        return [
-            observation_text(self.game, before.world, after.history[-1], after.world, seat)
-            for before, after in reversed(steps)
-            if before.seen_by(seat) != after.seen_by(seat)
-        ]
-
 
 def _differences(game: Game, one: Position, other: Position, own_key: bool) -> list[tuple[str, Any, Any]]:
     """What differs between a position reached by compiled and by interpreted rules, as it should not."""
@@ -644,13 +297,16 @@ def _differences(game: Game, one: Position, other: Position, own_key: bool) -> l
     found: list[tuple[str, Any, Any]] = []
     for word in np.flatnonzero(one.world[:words] != other.world[:words]).tolist():
         found.append((f"word {word} is", int(one.world[word]), int(other.world[word])))
-    for viewer, (first, second) in enumerate(zip(one.observed, other.observed, strict=True), start=PUBLIC):
-        if first != second:
-            found.append((f"the last observation of {_viewer(viewer)} is", first[-1:], second[-1:]))
+    for viewer, (seen, other_seen) in enumerate(zip(one.observed, other.observed, strict=True), start=PUBLIC):
+        if seen != other_seen:
+            found.append((f"the last observation of {viewer_text(viewer)} is", seen[-1:], other_seen[-1:]))
     found += [("keys are", "", "other ones")] if not found and one.world.tobytes() != other.world.tobytes() else []
-    for what, first, second in (("the mover is", one.mover, other.mover), ("actions are", one.actions, other.actions)):
-        if first != second:
-            found.append((what, first, second))
+    for what, fact, other_fact in (
+        ("the mover is", one.mover, other.mover),
+        ("actions are", one.actions, other.actions),
+    ):
+        if fact != other_fact:
+            found.append((what, fact, other_fact))
     for what, numbers, others in (
         ("probabilities are", one.odds, other.odds),
         ("payoffs are", one.payoffs, other.payoffs),
@@ -661,39 +317,10 @@ def _differences(game: Game, one: Position, other: Position, own_key: bool) -> l
         for viewer in range(PUBLIC, len(one.observed) - 1):
             first, second = int(_key(game, one.world, viewer)), int(key(game, other.world, viewer))
             if first != second:
-                found.append((f"the key of {_viewer(viewer)} is", first, second))
+                found.append((f"the key of {viewer_text(viewer)} is", first, second))
     return found
 
 
 @kernel
 def _key(game, world, viewer):
     return key(game, world, viewer)
-
-
-def _viewer(viewer: int) -> str:
-    return "the public" if viewer == PUBLIC else f"seat {viewer}"
-
-
-def _quoted(one: str, two: str) -> str:
-    """Two texts on one line, shortened to where they differ."""
-    start = next((i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
-    low = max(0, start - 20)
-    return " and ".join(repr(text[low : start + 40]) for text in (one, two))
-
-
-def _p_value(counts: list[int], expected: list[float]) -> float:
-    """The chi-square test; neighbouring outcomes are joined until at least 50 draws are expected of each group."""
-    from scipy.special import chdtrc
-
-    groups: list[list[float]] = [[0.0, 0.0]]
-    for count, wanted in zip(counts, expected, strict=True):
-        if groups[-1][1] >= 50.0:
-            groups.append([0.0, 0.0])
-        groups[-1][0] += count
-        groups[-1][1] += wanted
-    if len(groups) > 1 and groups[-1][1] < 50.0:
-        last = groups.pop()
-        groups[-1] = [groups[-1][0] + last[0], groups[-1][1] + last[1]]
-    if len(groups) < 2:
-        return 1.0
-    return float(chdtrc(len(groups) - 1, sum((count - wanted) ** 2 / wanted for count, wanted in groups)))

@@ -10,6 +10,7 @@ from foglight.names import listed
 from foglight.rules import (
     CHANCE,
     NOTHING,
+    PUBLIC,
     TERMINAL,
     Game,
     action_names,
@@ -121,3 +122,7 @@ def _named(game: Game, world: Any, action: int) -> str:
         return f"{action_names(game, world, action)[0]} ({action})"
     except Exception:  # a game whose text does not work yet
         return str(action)
+
+
+def viewer_text(viewer: int) -> str:
+    return "the public" if viewer == PUBLIC else f"seat {viewer}"
