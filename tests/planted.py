@@ -33,7 +33,10 @@ def phantom_game(**changed):
 
 
 def _made(name, rules, changed):
-    made = fl.game(NamedTuple(name, []))
+    return _with_rules(fl.game(NamedTuple(name, [])), rules, changed)
+
+
+def _with_rules(made, rules, changed):
     for rule, function in {**rules, **changed}.items():
         fl.implements(made, rule)(function)
     return made()
@@ -183,6 +186,16 @@ def _rules_of_hunt():
 
 
 CARD, HUNT = _rules_of_cards(), _rules_of_hunt()
+_observed = fl.jitable(CARD["observe"])
+
+
+@fl.game
+class Overflowing(NamedTuple):
+    """HighCard with codes beyond 64 bits; a class of its own, so that its kernels are found again."""
+
+
+def overflowing_game():
+    return _with_rules(Overflowing, CARD, {"observe": overflowing})
 
 
 # Faults: the game, the property that it breaks, and words of the sentence ---------------------------------------------
@@ -217,7 +230,9 @@ def hidden_cell(game, before, action, after, viewer):
 
 
 def own_unseen(game, before, action, after, viewer):
-    return fl.NOTHING if get(before, MOVES) == 2 and viewer == 0 else CARD["observe"](game, before, action, after, viewer)
+    return (
+        fl.NOTHING if get(before, MOVES) == 2 and viewer == 0 else CARD["observe"](game, before, action, after, viewer)
+    )
 
 
 def public_card(game, before, action, after, viewer):
@@ -254,8 +269,17 @@ def same_text(game, before, action, after, viewer):
 
 
 def overflowing(game, before, action, after, viewer):
-    code = CARD["observe"](game, before, action, after, viewer)
+    code = _observed(game, before, action, after, viewer)
     return (code + 7) * 6364136223846793005 % 1000003 + 1  # beyond 64 bits: compiled arithmetic wraps around
+
+
+def legal_by_helper(game, world, out):
+    return _undecorated(out)
+
+
+def _undecorated(out):
+    out[0], out[1] = 0, 1
+    return 2
 
 
 def forgetful(game, world, viewer):
@@ -332,6 +356,7 @@ def hidden_features(game, world, out):
 def lying_cards(**options):
     """A game of `card_games.py` that makes both promises, whatever its rules are."""
     import card_games
+
     from foglight.cards import tricks
     from foglight.compile import _rules
 

@@ -29,24 +29,24 @@ FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PYTHON = {
     "README.md": 1,
     "CONTRIBUTING.md": 1,
-    "docs/arena.md": 2,
+    "docs/arena.md": 3,
     "docs/beliefs.md": 3,
     "docs/search.md": 2,
     "docs/sketches.md": 1,
     "docs/solving.md": 2,
     "docs/values.md": 1,
-    "docs/writing_games.md": 3,
+    "docs/writing_games.md": 4,
     "docs/results/arena.md": 2,
     "docs/results/solving.md": 2,
 }
 OUTPUTS = {
     "README.md": 1,
     "CONTRIBUTING.md": 1,
-    "docs/arena.md": 2,
+    "docs/arena.md": 3,
     "docs/beliefs.md": 2,
     "docs/search.md": 1,
     "docs/sketches.md": 1,
-    "docs/writing_games.md": 1,
+    "docs/writing_games.md": 2,
     "docs/results/arena.md": 2,
     "docs/results/solving.md": 1,
 }

@@ -23,6 +23,7 @@ from foglight.agents import Agent, agent_class, load_agent, opened
 from foglight.arena.intervals import mean_and_error, wilson
 from foglight.arena.referee import Record, Timing, play_game, warm_up
 from foglight.arena.store import Store
+from foglight.checks.quick import quick_check
 from foglight.games import load_game
 from foglight.names import BadInput, parse_spec
 from foglight.rules import Game, num_players
@@ -154,6 +155,7 @@ def plan_match(game: str | Game, agents: Sequence[str], games: int, seed: int) -
         raise BadInput(f"{loaded} is for {num_players(loaded)} agents, not {count}; name one for each")
     check_whole("games", games, 1)
     check_whole("seed", seed, 0)
+    quick_check(loaded)
     names = check_agents(agents, [loaded])
     new_state(loaded)  # compiles the rules here, once, and not in every worker
     return Plan(loaded, names, games, seed)

@@ -30,6 +30,7 @@ from foglight.arena.intervals import wilson
 from foglight.arena.match import MatchResult, Plan, Progress, check_agents, check_whole, play_plans, takes_time
 from foglight.arena.ratings import Rating, rate
 from foglight.arena.referee import Timing
+from foglight.checks.quick import quick_check
 from foglight.games import load_game
 from foglight.names import BadInput, Spec, listed, parse_spec, unknown
 from foglight.rules import Game, num_players
@@ -164,6 +165,7 @@ def play_tournament(
             raise BadInput(f"{what} {repeats[0]} is named twice; name it once")
     plans = []
     for game in loaded:
+        quick_check(game)
         new_state(game)  # compiles the rules here, once, and not in every worker
         for table in tables(names, num_players(game)):
             orders = seatings(table)

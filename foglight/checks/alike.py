@@ -42,6 +42,22 @@ def some_alike(play: Play, position: Position, viewer: int, rng: random.Random, 
             break
 
 
+def reordered(play: Play, position: Position, seat: int, rng: random.Random, trials: int) -> Iterator[Position]:
+    """Positions after the same history with two actions of the seat exchanged: a key that forgets cannot tell them."""
+    own = [i for i, (mover, _) in enumerate(_path(position)) if mover == seat]
+    for _ in range(trials if len(own) > 1 else 0):
+        history = list(position.history)
+        first, second = rng.sample(own, 2)
+        history[first], history[second] = history[second], history[first]
+        other = play.start()
+        for action in history:
+            if action not in other.actions:
+                break
+            other = play.after(other, action)
+        else:
+            yield other
+
+
 def _path(position: Position) -> list[tuple[int, int]]:
     """The movers and actions of a history."""
     steps = []

@@ -80,11 +80,11 @@ class Filters:
 
     def _check_pairs(self, end: float) -> None:
         """The promise `playable_by_pairs`, taken by its word."""
-        for number in range(self.games):
+        for number in range(max(self.games, 10)):
             for position in self.play.random_game(self.rng, self.longest):
                 if get(position.world, tricks.PHASE) == tricks.PLAY:
                     self._pairs_at(position)
-            if (number > 5 and time.monotonic() > end) or self.checks.has("card promises"):
+            if (number >= 10 and time.monotonic() > end) or self.checks.has("card promises"):
                 return
 
     def _pairs_at(self, position: Position) -> None:

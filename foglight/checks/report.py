@@ -24,7 +24,7 @@ class Checks:
 
     >>> checks = fl.check_game("kuhn_poker", compiled=False)
     >>> checks.ok, checks.faults, checks.comparisons["own action"]
-    (True, [], 48)
+    (True, [], 90)
     """
 
     subject: str  # the game, or the agent and its game
