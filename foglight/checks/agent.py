@@ -5,17 +5,17 @@ a new one to whom the observations are replayed, with other global random number
 same observations, and without being told what is legal. The answers must be the same.
 """
 
+import contextlib
 import copy
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from foglight.agents import Agent, Seat, load_agent
-from foglight.arena.referee import IllegalAction, Timing, _ask
+from foglight.arena.referee import IllegalAction, Timing, _ask, warm_up
 from foglight.checks.alike import some_alike
 from foglight.checks.positions import Play, Position, where
 from foglight.checks.report import Checks
@@ -28,7 +28,7 @@ from foglight.worlds.filter import history_filter
 
 Progress = Callable[[int, int], None]  # called with the games done and the games in total
 
-_LISTED = 20_000  # worlds up to which an agent is asked without being told what is legal
+_LISTED = 5_000  # worlds up to which an agent is asked without being told what is legal
 _REPRODUCIBLE = ("reproducible", "global random numbers", "replayed observations", "a new game", "hidden worlds")
 
 
@@ -51,8 +51,8 @@ def check_agent(
     """Check what every agent owes: legal actions, and that they follow from game, seat, seed and observations alone.
 
     `agent` is a text, a class or an instance; of an instance, copies play. It sits on each seat in turn of `games`
-    random games, and the check stops after about `seconds`. Whether an agent with a time budget is reproducible cannot
-    be checked.
+    random games, and the check stops after about `seconds`, without the time for compilation. Whether an agent with a
+    time budget is reproducible cannot be checked.
 
         >>> class Eager(fl.Agent):
         ...     def act(self, actions=None):
@@ -72,8 +72,9 @@ def check_agent(
             raise BadInput(f"{type(first).__name__} needs somebody at the terminal, and cannot be checked")
         first.check(loaded)
         run = _Run(make, first, loaded, seed)
-        end = time.monotonic() + seconds
         with _global_randomness_kept():
+            run.warm_up()
+            end = time.monotonic() + seconds
             for number in range(games):
                 for seat in range(run.play.seats):
                     run.one_game(number, seat, end)
@@ -97,7 +98,7 @@ def _maker(agent: Any) -> Callable[[], Agent]:
     return lambda: copy.deepcopy(untouched)
 
 
-@contextmanager
+@contextlib.contextmanager
 def _global_randomness_kept() -> Iterator[None]:
     """Give the caller's global random numbers back as they were."""
     states = random.getstate(), np.random.get_state()
@@ -122,6 +123,11 @@ class _Run:
         if self.timed:
             why = "the agent has a time budget, so its answers depend on the clock; give it iterations to check this"
             self.checks.skipped = dict.fromkeys(_REPRODUCIBLE, why)
+
+    def warm_up(self) -> None:
+        """Let a new agent decide on each seat, so that compilation does not count as time of the check."""
+        with contextlib.ExitStack() as stack, contextlib.suppress(Exception):  # what fails, fails again in a check
+            warm_up(self.game, [stack.enter_context(self.make()) for _ in range(self.play.seats)])
 
     def one_game(self, number: int, seat: int, end: float) -> None:
         """A random game, in which the agent is asked at each of its decisions; its answers are played."""

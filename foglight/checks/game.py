@@ -6,6 +6,7 @@ same to a seat are compared: all of them in a small game, otherwise those near t
 finds (`alike.py`). At last, history filters are compared with plain listing.
 """
 
+import contextlib
 import random
 import time
 from collections import deque
@@ -100,7 +101,6 @@ class _Run:
         self.seed = seed
         self.histories: list[tuple[int, ...]] = []  # of the random games
         self.texts = True  # whether the game has all rules for text
-        self.exhaustive = False  # whether all histories were compared
         self.play: Play
 
     def all(self, progress: Progress | None) -> None:
@@ -113,17 +113,18 @@ class _Run:
             (lambda end: compare_draws(*self._common(), end), 0.1),
             (lambda end: Filters(*self._common()).compare(end), 0.2),
         ]
-        for i, (check, share) in enumerate(steps):
-            try:
-                check(time.monotonic() + share * self.seconds)
-            except Broken as broken:
-                broken.add_to(self.checks, self.game)
-            if i < 2 and any(fault.property != "required rules" for fault in self.checks.faults):
-                break
-            if i < 2 and not self._has_core():
-                break
-            if progress is not None:
-                progress(i + 1, len(steps))
+        with contextlib.ExitStack() as stack:
+            for i, (check, share) in enumerate(steps):
+                try:
+                    check(time.monotonic() + share * self.seconds)
+                except Broken as broken:
+                    broken.add_to(self.checks, self.game)
+                if i < 2 and (not self._has_core() or any(f.property != "required rules" for f in self.checks.faults)):
+                    break  # the other steps would be meaningless, or unsafe
+                if i == 2 and self.checks.has("compiled rules"):
+                    stack.enter_context(compiling.interpreted())
+                if progress is not None:
+                    progress(i + 1, len(steps))
 
     def _common(self) -> tuple[Play, Checks, random.Random, int, int, int]:
         return self.play, self.checks, self.rng, self.seed, self.games, _STRICT
@@ -272,10 +273,7 @@ class _Run:
             compare.take(position)
             listed += 1
             front.extend(self.play.after(position, action) for action in position.actions)
-        if not front:
-            self.exhaustive = True
-            return
-        for _ in range(50 * self.games):
+        for _ in range(50 * self.games if front else 0):
             if time.monotonic() > end:
                 break
             positions = list(self.play.random_game(self.rng, _STRICT))
