@@ -382,7 +382,7 @@ def faults():
     """Name -> (game, property, words that the sentence holds)."""
     import card_games
 
-    held_bids = {"players": 2, "suits": 2, "ranks": 3, "size": 2, "bids": card_games.HELD_BIDS}
+    held_bids = {"players": 2, "suits": 2, "ranks": 2, "size": 1, "bids": card_games.HELD_BIDS}
     few_others = {"players": 2, "suits": 2, "ranks": 4, "size": 3, "lead": card_games.FEW_OTHERS}
     return {
         "wrong order": (card_game(legal=falling), "legal actions", "not ascending: `legal` gives [1, 0]"),

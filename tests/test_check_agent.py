@@ -9,8 +9,6 @@ import pytest
 import foglight as fl
 from foglight.state import State
 
-pytestmark = pytest.mark.plain
-
 
 class Cheat(fl.Agent):
     def act(self, actions=None):

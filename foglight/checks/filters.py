@@ -13,10 +13,11 @@ from foglight.checks.positions import Play, Position, viewer_text, where
 from foglight.checks.report import Checks
 from foglight.names import BadInput
 from foglight.rules import PUBLIC
+from foglight.worlds.deals.story import Unfit
 from foglight.worlds.filter import history_filter
 
 _NODES = 3_000  # positions that listing the histories of an information state may take
-_ENOUGH = 4  # positions that are tried however long it takes
+_ENOUGH = 8  # positions that are tried however long it takes
 
 
 class Filters:
@@ -32,14 +33,14 @@ class Filters:
         if promised and playable_by_pairs(self.game):
             self._check_pairs(end)
         share, depth = end - time.monotonic(), 3
-        for number in range(2 * self.games):
+        for number in range(max(2 * self.games, _ENOUGH)):
             if (number >= _ENOUGH and time.monotonic() > end) or self.checks.has("card promises"):
                 break
             positions = list(self.play.random_game(self.rng, depth))
             position = positions[-1]
             viewer = position.mover if position.mover >= 0 else self.rng.randrange(PUBLIC, self.play.seats)
             small = self._filtered(position, viewer, promised)
-            depth = min(depth + 1, self.longest) if small else max(1, depth - 1)
+            depth = min(depth + 1 + depth // 3, self.longest) if small else max(1, depth - 1)
             if number == 0:  # filters are compiled now
                 end = time.monotonic() + share
         if promised and playable_by_pairs(self.game) and not self.checks.has("card promises"):
@@ -65,7 +66,8 @@ class Filters:
         except BadInput as error:
             if not promised:
                 return False
-            self.checks.add(name, f"a promise about cards is not kept: {error}; that is for {place}", position.history)
+            why = str(error) if isinstance(error, Unfit) else "no deal agrees, though a history does"
+            self.checks.add(name, f"a promise about cards is not kept: {why}; that is for {place}", position.history)
             return True
         self.checks.count(name, 2 + len(drawn))
         if count != len(right) or listed != right:
