@@ -188,9 +188,10 @@ class _Run:
                 _seed_globally(randomness)
                 return self._answer(agent, world)
 
-        one, two, other = answer(1), answer(1), answer(2)
+        one, two, others = answer(1), answer(1), (answer(2), answer(3))
         self._same("reproducible", one, two, "by two instances with the same seed and observations")
-        self._same("global random numbers", one, other, "with other global random numbers; use self.random()")
+        for other in others:
+            self._same("global random numbers", one, other, "with other global random numbers; use self.random(),")
         if self.played == 0:
             what = "by one that has played so far and by a new one that was told the same"
             self._same("replayed observations", action, one, what)
