@@ -28,7 +28,7 @@ from foglight.worlds.filter import history_filter
 
 Progress = Callable[[int, int], None]  # called with the games done and the games in total
 
-_LISTED = 5_000  # worlds up to which an agent is asked without being told what is legal
+_LISTED = 20_000  # worlds up to which an agent is asked without being told what is legal
 _REPRODUCIBLE = ("reproducible", "global random numbers", "replayed observations", "a new game", "hidden worlds")
 
 
