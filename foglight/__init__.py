@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from foglight.arena.report import draw_tournament, draw_win_rates
     from foglight.arena.tournament import Tournament, play_tournament
     from foglight.blind_chess.leaves import Centipawns
+    from foglight.checks.agent import check_agent
+    from foglight.checks.game import check_game
+    from foglight.checks.report import Checks, Fault
     from foglight.search.paths.fusion import strategy_fusion
     from foglight.search.sets.leaves import Even
     from foglight.search.sets.search import SetSearch
@@ -51,6 +54,9 @@ _LATER = {  # modules of the names that are imported at their first use, which m
     "foglight.arena.report": ("draw_tournament", "draw_win_rates"),
     "foglight.arena.tournament": ("Tournament", "play_tournament"),
     "foglight.blind_chess.leaves": ("Centipawns",),
+    "foglight.checks.agent": ("check_agent",),
+    "foglight.checks.game": ("check_game",),
+    "foglight.checks.report": ("Checks", "Fault"),
     "foglight.search.paths.fusion": ("strategy_fusion",),
     "foglight.search.sets.leaves": ("Even",),
     "foglight.search.sets.search": ("SetSearch",),
@@ -168,10 +174,12 @@ __all__ = [
     "Between",
     "Biased",
     "Centipawns",
+    "Checks",
     "DatasetRequest",
     "Evaluator",
     "Even",
     "Explanation",
+    "Fault",
     "Function",
     "Game",
     "HistoryFilter",
@@ -207,6 +215,8 @@ __all__ = [
     "behaviour_of",
     "belief",
     "best_response",
+    "check_agent",
+    "check_game",
     "constants",
     "counterfactual_values",
     "draw_tournament",

@@ -18,26 +18,30 @@ edit recompiles exactly the kernels that depend on it, and there is no index tha
 Numba is imported when the first kernel is called.
 """
 
+import contextlib
 import functools
 import hashlib
 import inspect
 import os
 import pickle
-import re
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
 
+from foglight.compiler_errors import SHOW_ALL, explanation, is_of_numba
+from foglight.names import BadInput, snake_case
+
 Function = Callable[..., Any]
 GameClass = TypeVar("GameClass", bound=type)
 
-PATIENCE = 1.0  # seconds of compilation after which a message tells the user
+PATIENCE = 1.0  # seconds of compilation, of all kernels together, after which a message tells the user
 INTERPRET_ALL = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 _rules: dict[str, "Rule"] = {}
@@ -205,7 +209,14 @@ class Kernel:
 
     def __call__(self, *arguments: Any) -> Any:
         if is_compiled(*arguments):
-            return self.dispatcher(*arguments)
+            try:
+                return self.dispatcher(*arguments)
+            except Exception as error:
+                if not is_of_numba(error):
+                    raise
+                games = [type(argument) for argument in arguments if hasattr(type(argument), "_fields")]
+                line = explanation(error, self.py_func, games, _rules, _twins)
+                raise BadInput(line) from (error if os.environ.get(SHOW_ALL) else None)
         return self.py_func(*arguments)
 
     @functools.cached_property
@@ -225,6 +236,17 @@ def kernel(function: Function) -> Kernel:
 def is_compiled(*arguments: Any) -> bool:
     """Whether a kernel runs compiled on these arguments: none of them is a game or policy that runs interpreted."""
     return not INTERPRET_ALL and _interpreted.isdisjoint(map(type, arguments))
+
+
+@contextlib.contextmanager
+def interpreted() -> Iterator[None]:
+    """Run every kernel interpreted for the time of a `with` statement, in all threads of this process."""
+    global INTERPRET_ALL
+    before, INTERPRET_ALL = INTERPRET_ALL, True
+    try:
+        yield
+    finally:
+        INTERPRET_ALL = before
 
 
 # Numba, when it is needed ---------------------------------------------------------------------------------------
@@ -262,20 +284,17 @@ def _start_numba() -> ModuleType:
     from numba.core import event
 
     class Announcer(event.Listener):
-        """Prints what is being compiled, if that takes longer than PATIENCE."""
+        """Tells `_Progress` about our kernels; Numba reports every helper and overload as well."""
 
         def on_start(self, event: Any) -> None:
             played = _rules["step"].implementations if "step" in _rules else {}
             games = [t.instance_class for t in event.data["args"] if getattr(t, "instance_class", None) in played]
             if isinstance(event.data["dispatcher"]._cache, _KernelCache):
-                what = snake_case(games[0].__name__) if games else event.data["dispatcher"].py_func.__name__.strip("_")
-                self.timer = threading.Timer(PATIENCE, print, [f"compiling {what}, once"], {"file": sys.stderr})
-                self.timer.daemon = True
-                self.timer.start()
+                _progress.start(snake_case(games[0].__name__) if games else "shared kernels")
 
         def on_end(self, event: Any) -> None:
             if isinstance(event.data["dispatcher"]._cache, _KernelCache):
-                self.timer.cancel()
+                _progress.end()
 
     event.register("numba:compile", Announcer())
     _shorten_shape_error()
@@ -283,6 +302,51 @@ def _start_numba() -> ModuleType:
     for registration in registrations:
         registration()
     return numba
+
+
+class _Progress:
+    """What is being compiled, for people: on a terminal one line that is kept up to date, elsewhere a line per game.
+
+    It is quiet for the first PATIENCE seconds of compilation in this process.
+    """
+
+    def __init__(self) -> None:
+        self.what = ""  # the game whose kernel is being compiled
+        self.announced: set[str] = set()
+        self.kernels, self.seconds, self.begin = 0, 0.0, 0.0  # compiled so far; when the current one began
+        self.timer: threading.Timer | None = None
+
+    def start(self, what: str) -> None:
+        self.what, self.begin = what, time.monotonic()
+        self._wait(max(0.0, PATIENCE - self.seconds))
+
+    def end(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+        self.timer, self.what = None, ""
+        self.kernels += 1
+        self.seconds += time.monotonic() - self.begin
+        if self.announced and sys.stderr.isatty():
+            sys.stderr.write("\r\x1b[K")  # the line has done its duty
+            sys.stderr.flush()
+
+    def _wait(self, seconds: float) -> None:
+        self.timer = threading.Timer(seconds, self._say)
+        self.timer.daemon = True
+        self.timer.start()
+
+    def _say(self) -> None:
+        what, spent = self.what, self.seconds + time.monotonic() - self.begin
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r\x1b[Kcompiling {what}, once: kernel {self.kernels + 1}, {spent:.0f} s")
+            self._wait(1.0)
+        elif what and what not in self.announced:
+            sys.stderr.write(f"compiling {what}, once\n")
+        sys.stderr.flush()
+        self.announced.add(what)
+
+
+_progress = _Progress()
 
 
 def _shorten_shape_error() -> None:
@@ -299,11 +363,6 @@ def _shorten_shape_error() -> None:
 
     overload(raise_shape_error, strict=False)(lambda source_shape, target_shape: raise_shape_error)
     arrayobj.raise_with_shape_context = raise_shape_error  # found by name when an assignment is compiled
-
-
-def snake_case(name: str) -> str:
-    """`DarkHex` becomes `dark_hex`."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
 # The disk cache -------------------------------------------------------------------------------------------------

@@ -105,6 +105,11 @@ class Word:
         return self.number if value == self.word else value
 
 
+def snake_case(name: str) -> str:
+    """`DarkHex` becomes `dark_hex`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
 # Reading --------------------------------------------------------------------------------------------------------
 
 _TOKEN = re.compile(

@@ -93,51 +93,15 @@ def test_no_agent_can_peek(agent_name, game):
 
 
 @agents_in("phantom_ttt", "leduc_poker", *GAMES)
-def test_an_agent_knows_its_legal_actions_without_being_told(agent_name, game):
+def test_an_agent_keeps_what_check_agent_checks(agent_name, game):
+    """It plays what is legal, told or not; replaying restores it; it serves in game after game; and more."""
     skip_what_it_refuses(agent_name, game)
-    for state in random_game(game, random.Random(game)):
-        if state.player >= 0:
-            action = asked(agent_name, state, 7)
-            assert action in state.actions()
-            assert action == asked(agent_name, state, 7, state.actions())
-
-
-@agents_in("phantom_ttt", "leduc_poker", "dark_hex(rows=2,cols=2)")
-def test_replaying_the_observations_restores_an_agent(agent_name, game):
-    """An agent that has played so far and one that was only told about it go on alike."""
-    skip_what_it_refuses(agent_name, game)
-
-    class Shadowed(Agent):
-        def start(self, game, seat, seed):
-            super().start(game, seat, seed)
-            self.real = fl.load_agent(named(agent_name, game))
-            self.real.start(game, seat, seed)
-
-        def observe(self, observation):
-            super().observe(observation)
-            self.real.observe(observation)
-
-        def act(self, actions=None):
-            fresh = fl.load_agent(named(agent_name, game))
-            fresh.start(self.game, self.seat, self.seed)
-            for observation in self.observations:
-                fresh.observe(observation)
-            action = self.real.act(actions)
-            assert fresh.act(actions) == action
-            return action
-
-    for seed in range(3):
-        play_game(game, [Shadowed(), Shadowed()], seed)
-
-
-@agents_in("phantom_ttt", "leduc_poker", "dark_hex(rows=2,cols=2)")
-def test_an_agent_serves_in_game_after_game(agent_name, game):
-    skip_what_it_refuses(agent_name, game)
-    written = named(agent_name, game)
-    used = [fl.load_agent(written), fl.load_agent(written)]
-    for seed in range(2):
-        fresh = [fl.load_agent(written), fl.load_agent(written)]
-        assert play_game(game, used, seed)[0] == play_game(game, fresh, seed)[0]
+    games = 1 if fl.compile.INTERPRET_ALL else 2  # on each seat
+    checks = fl.check_agent(named(agent_name, game), game, games=games, seconds=600.0)
+    assert checks.ok, str(checks)
+    always = {"legal actions", "reproducible", "global random numbers", "legal actions untold", "probabilities"}
+    assert always | {"replayed observations", "a new game"} <= set(checks.comparisons)
+    assert min(checks.comparisons[name] for name in always) >= 2 * games
 
 
 def test_the_referee_hands_out_numbers_and_the_game_only():

@@ -24,6 +24,7 @@ from foglight.arena.entrants import Entrant, entrant, seated
 from foglight.arena.intervals import mean_and_error, wilson
 from foglight.arena.referee import Record, Timing, play_game, warm_up
 from foglight.arena.store import Match, Store
+from foglight.checks.quick import quick_check
 from foglight.fingerprints import code_of
 from foglight.games import load_game
 from foglight.names import BadInput
@@ -195,6 +196,7 @@ def plan_match(game: str | Game, agents: Sequence[AgentLike], games: int, seed: 
         raise BadInput(f"{loaded} is for {num_players(loaded)} agents, not {count}; name one for each")
     check_whole("games", games, 1)
     check_whole("seed", seed, 0)
+    quick_check(loaded)
     entrants = tuple(entrant(agent, [loaded]) for agent in agents)
     check_names(entrants)
     new_state(loaded)  # compiles the rules here, once, and not in every worker

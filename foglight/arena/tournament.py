@@ -34,6 +34,7 @@ from foglight.arena.match import MatchResult, Plan, Progress, check_names, check
 from foglight.arena.ratings import Rating, rate
 from foglight.arena.referee import Timing
 from foglight.arena.store import Match
+from foglight.checks.quick import quick_check
 from foglight.games import load_game
 from foglight.names import BadInput, Spec, listed, parse_spec, unknown
 from foglight.rules import Game, num_players
@@ -203,6 +204,7 @@ def play_tournament(
             raise BadInput(f"{what} {repeats[0]} is named twice; name it once")
     plans = []
     for game in loaded:
+        quick_check(game)
         new_state(game)  # compiles the rules here, once, and not in every worker
         for table in tables(entrants, num_players(game)):
             orders = seatings(table)

@@ -3,8 +3,9 @@
 A world is a boxed `pyspiel.State`. A seat's observation is its new information-state string each time that changes,
 together with its own action; where OpenSpiel provides no such string, its observation string. A seat's key is the hash
 of the information-state string where OpenSpiel provides one, so that information states are exactly OpenSpiel's;
-otherwise it is the hash of the sequence of observations. Public observations come from OpenSpiel's public observers; in
-a game that has none, the public observes nothing. Simultaneous moves are taken in turn, unseen by the other seats.
+otherwise it is the hash of the sequence of observations. Public observations come from OpenSpiel's public observers, as
+far as the strings of all seats change too; in a game that has none, the public observes nothing. Simultaneous moves are
+taken in turn, unseen by the other seats.
 
 Weakness: where OpenSpiel samples chance inside the game ("sampled stochastic"), a game cannot be replayed from a seed.
 """
@@ -258,7 +259,7 @@ def legal(game, world, out):
 
 @implements(OpenSpiel)
 def chance(game, world, out, odds):
-    outcomes = world.state.chance_outcomes()
+    outcomes = sorted(world.state.chance_outcomes())  # OpenSpiel gives them in any order
     for i, (outcome, probability) in enumerate(outcomes):
         out[i], odds[i] = outcome, probability
     return len(outcomes)
@@ -272,7 +273,7 @@ def pick(game, world, random, out):
 
 @implements(OpenSpiel)
 def deal(game, world, random, out, odds):
-    outcomes = world.state.chance_outcomes()
+    outcomes = sorted(world.state.chance_outcomes())
     return outcomes[weighted(random, [probability for _, probability in outcomes], len(outcomes))][0]
 
 
@@ -283,10 +284,16 @@ def step(game, world, action):
 
 @implements(OpenSpiel)
 def observe(game, before, action, after, viewer):
-    shown = _shown(game, after.state, viewer)
-    if viewer != PUBLIC and viewer == before.state.current_player():
+    shown, mover = _shown(game, after.state, viewer), before.state.current_player()
+    if viewer != PUBLIC and viewer == mover:
         return _number(int(action), shown)
-    return NOTHING if shown == _shown(game, before.state, viewer) else _number(shown)
+    if shown == _shown(game, before.state, viewer):
+        return NOTHING
+    if viewer == PUBLIC:  # a public observer may tell what a seat's string does not, such as a card dealt to another
+        others = (seat for seat in range(loaded(game).num_players()) if seat != mover)
+        if any(_shown(game, before.state, seat) == _shown(game, after.state, seat) for seat in others):
+            return NOTHING
+    return _number(shown)
 
 
 @implements(OpenSpiel)

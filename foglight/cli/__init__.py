@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from foglight.cli import learning, measuring, playing, rbc, thinking  # noqa: F401  these add their commands
+from foglight.cli import checking, learning, measuring, playing, rbc, thinking  # noqa: F401  these add their commands
 from foglight.cli._app import app, fail
 from foglight.names import BadInput
 

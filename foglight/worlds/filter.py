@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from foglight.checks.quick import quick_check
 from foglight.games import is_openspiels, load_game
 from foglight.names import BadInput, unknown
 from foglight.policies import weigh
@@ -64,6 +65,7 @@ class HistoryFilter:
         mover: int | None,
     ) -> None:
         self.game = load_game(game)
+        quick_check(self.game)
         self.observations = [int(observation) for observation in observations]
         self.viewer, self._limit = viewer, limit
         if method not in METHODS:

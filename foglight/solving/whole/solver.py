@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from foglight.checks.quick import quick_check
 from foglight.games import load_game
 from foglight.names import BadInput, unknown
 from foglight.policies import Tabular
@@ -28,7 +29,9 @@ Progress = Callable[[int, int, float], None]  # iterations done, iterations in a
 
 def sequence_form(game: str | Game, memory: float = 4.0) -> SequenceForm:
     """The sequence form of a whole game; the last four are cached. `memory` is in GiB."""
-    return _sequence_form(load_game(game), memory)
+    loaded = load_game(game)
+    quick_check(loaded)
+    return _sequence_form(loaded, memory)
 
 
 @functools.lru_cache(maxsize=4)
