@@ -87,8 +87,6 @@ def check_agent(
 
 def _maker(agent: Any) -> Callable[[], Agent]:
     """A function that makes new agents of this kind."""
-    if isinstance(agent, type) and issubclass(agent, Agent):
-        return agent
     if not isinstance(agent, Agent):
         return lambda: load_agent(agent)
     try:
@@ -114,7 +112,7 @@ class _Run:
 
     def __init__(self, make: Callable[[], Agent], lasting: Agent, game: Game, seed: int) -> None:
         self.make, self.lasting, self.game, self.seed = make, lasting, game, seed
-        self.name = str(getattr(lasting, "name", "") or type(lasting).__name__)
+        self.name = lasting.name or type(lasting).__name__
         self.checks = Checks(f"{self.name} in {game}")
         self.play = Play(game, is_compiled(game))
         self.rng = random.Random(seed)
