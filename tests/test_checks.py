@@ -23,7 +23,7 @@ OPENSPIEL = [
     "liars_dice(dice_sides=3)",
     "goofspiel(num_cards=4,imp_info=true,points_order=descending)",
     "tiny_bridge_2p",
-    "tic_tac_toe",
+    "matching_pennies_3p",
     "kriegspiel(board_size=4)",
     "first_sealed_auction",
 ]
