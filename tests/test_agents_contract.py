@@ -101,7 +101,7 @@ def test_an_agent_keeps_what_check_agent_checks(agent_name, game):
     assert checks.ok, str(checks)
     always = {"legal actions", "reproducible", "global random numbers", "legal actions untold", "probabilities"}
     assert always | {"replayed observations", "a new game"} <= set(checks.comparisons)
-    assert min(checks.comparisons[name] for name in always) >= 2 * games
+    assert min(checks.comparisons[name] for name in always) >= games  # seat 1 may have nothing to decide
 
 
 def test_the_referee_hands_out_numbers_and_the_game_only():
