@@ -1,5 +1,6 @@
 """What every game owes, checked on every game found: with its defaults, its smallest and its largest parameters."""
 
+import functools
 import itertools
 import random
 from typing import get_args, get_type_hints
@@ -40,11 +41,17 @@ def _fits(game):
     return not fl.compile.INTERPRET_ALL or (num_words(game) <= 5 and max_legal(game) <= 64)
 
 
-def some_games(name, n=15, most=400):
-    """The states of n random games, or the first `most` of them: long games are long enough by then."""
+@functools.cache
+def _numbered_states(name):
+    """The states of 15 random games, each with the number of its game; the first 400: long games are long enough."""
     rng = random.Random(name)
-    states = itertools.chain.from_iterable(random_game(name, rng) for _ in range(n))
-    return itertools.islice(states, most)
+    states = ((number, state) for number in range(15) for state in random_game(name, rng))
+    return list(itertools.islice(states, 400))
+
+
+def some_games(name, n=15, most=400):
+    """The states of the first n of these games, at most so many; tests share them, and play on in clones."""
+    return [state for number, state in _numbered_states(name)[:most] if number < n]
 
 
 every_game = pytest.mark.parametrize("name", list(variants()))
