@@ -198,11 +198,11 @@ def test_an_agent_that_breaks_the_rules_is_named():
 
 @pytest.mark.long_plain  # the agent draws in Python
 def test_random_is_uniform_over_seeds():
-    # 3 000 seeds, 9 cells: chi-square at 1e-6, a false alarm once in a million
+    # 900 seeds, 9 cells: chi-square at 1e-6, a false alarm once in a million
     from scipy.stats import chisquare
 
     state = fl.new_state("phantom_ttt")
     counts = [0] * 9
-    for seed in range(3000):
+    for seed in range(900):
         counts[asked("random", state, seed, state.actions())] += 1
     assert chisquare(counts).pvalue > 1e-6
