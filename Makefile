@@ -12,15 +12,16 @@ demo: .venv/installed
 # A process gets half of the tests, in order, and steals from the other half when it is done: two processes that run the
 # same file at the same time compile the same kernels twice.
 PYTEST := $(BIN)/pytest --numprocesses 2 --dist worksteal
+PLAIN = $(shell grep -l mark.plain tests/test_*.py)  # the second pass need not import the other files
 
 test: check engine
 	$(PYTEST) -m 'not long'
-	NUMBA_DISABLE_JIT=1 $(PYTEST) -m 'plain and not long and not long_plain'
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m 'plain and not long and not long_plain' $(PLAIN)
 
 # Everything: more games, larger ones, and more of what `make test` has proved on fewer.
 test-long: check engine
 	$(PYTEST)
-	NUMBA_DISABLE_JIT=1 $(PYTEST) -m plain
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m plain $(PLAIN)
 
 check: .venv/installed-dev
 	$(BIN)/ruff check .

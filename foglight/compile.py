@@ -46,6 +46,7 @@ INTERPRET_ALL = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 _rules: dict[str, "Rule"] = {}
 _allocating: set[str] = set()  # names of rules and helpers that allocate arrays
+_apart: set[str] = set()  # names of helpers that are called, not inlined
 _interpreted: set[type] = set()  # classes of games and policies that are not NamedTuples
 _twins: dict[Function, Function] = {}  # what compiled code runs for a call of the key: mostly the key itself
 _waiting: list[Callable[[], None]] | None = []  # registrations to make when Numba is imported; None after that
@@ -172,6 +173,12 @@ def allocates(function: Function) -> Function:
     return function
 
 
+def apart(function: Function) -> Function:
+    """Decorator of a long helper that runs seldom: compiled once for all its calls, not inlined into each of them."""
+    _apart.add(function.__name__)
+    return function
+
+
 def jitable(function: Function) -> Function:
     """Decorator of a helper: a plain function that rules and kernels may call, compiled or interpreted.
 
@@ -263,12 +270,12 @@ def _with_numba(registration: Callable[[], None]) -> None:
 def _overload(function: Function, resolve: Function) -> None:
     from numba.extending import overload
 
-    # Rules and helpers are inlined, and do not count references to arrays, which can cost more than the rules
-    # themselves. So a rule or helper must not allocate, unless it is decorated by `allocates`; kernels allocate the
-    # arrays that they pass on. Only kernels are called from Python, so only they need wrappers.
+    # Rules and helpers are inlined, except those `apart`, and do not count references to arrays, which can cost more
+    # than the rules themselves. So a rule or helper must not allocate, unless it is decorated by `allocates`; kernels
+    # allocate the arrays that they pass on. Only kernels are called from Python, so only they need wrappers.
     options: Any = {
         "error_model": "numpy",
-        "forceinline": True,
+        "forceinline": function.__name__ not in _apart,
         "no_cpython_wrapper": True,
         "no_cfunc_wrapper": True,
     }

@@ -201,7 +201,7 @@ def undisturbed(tmp_path_factory):
 
 
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="looks for orphans in /proc")
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.long), 2])  # one: a tournament is killed
 def test_kill_9_loses_no_finished_game_and_repeats_none(tmp_path, workers, undisturbed):
     store = tmp_path / "games.sqlite"
     kills = 0

@@ -104,11 +104,9 @@ PAIRED_GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=4,imp_
 
 @pytest.mark.parametrize(("native", "bridged"), PAIRS)
 def test_random_agents_fare_alike_in_a_native_game_and_through_the_bridge(native, bridged):
-    # 1 500 games each with different seeds; the payoffs' chi-square at 1e-6: a false alarm once in a million
+    # 700 games each with different seeds; the payoffs' chi-square at 1e-6: a false alarm once in a million
     results = [
-        Counter(
-            record.returns[0] for record in fl.play_match(game, ["random", "random"], games=1500, seed=seed).records
-        )
+        Counter(record.returns[0] for record in fl.play_match(game, ["random", "random"], games=700, seed=seed).records)
         for seed, game in enumerate((native, bridged))
     ]
     payoffs = [value for value in set(results[0]) | set(results[1]) if results[0][value] + results[1][value] >= 20]

@@ -34,7 +34,7 @@ from foglight.worlds.deals.count import DealCount
 from foglight.worlds.deals.filter import DealFilter
 from foglight.worlds.deals.story import Unfit
 
-GAMES = 320
+GAMES = 200
 FALSE_ALARM = 1e-6  # of each statistical test, all its comparisons together
 LARGE = AnyCards(players=4, suits=4, ranks=13, size=12, laid=2)
 
@@ -114,8 +114,8 @@ def test_deals_agree_with_layers_in_games_that_promise(positions):
                 assert listed(deals) == listed(layers)
                 listed_too += 1
             assert fl.history_filter(game, state.observations(viewer), viewer).method == "deals"
-    assert compared > 600 * positions and listed_too > 100 * positions
-    assert by_pairs > 300 * positions and compared - by_pairs > 150 * positions
+    assert compared > 375 * positions and listed_too > 60 * positions
+    assert by_pairs > 180 * positions and compared - by_pairs > 90 * positions
 
 
 def test_samples_from_deals_are_uniform():
@@ -195,7 +195,7 @@ def test_games_that_promise_nothing_are_left_to_layers():
             assert all(found.contains(s) for s in drawn) and not deals.diagnostics()["exact"]
             assert not deals.belief(most=20).exact
             sampled += 1
-    assert compared == 2 * GAMES and sampled > 300 and refused.total() > 20
+    assert compared == 2 * GAMES and sampled > 180 and refused.total() > 12
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_games_that_promise_nothing_are_left_to_layers():
 def test_rules_that_a_new_user_would_write(rules):
     game = AnyCards(**{"players": 3, "suits": 2, "ranks": 4, "size": 2} | rules)
     rng, compared = random.Random(7), 0
-    for _ in range(3):
+    for _ in range(2):
         for state, viewer, mover in questions(game, rng, positions=5):
             found = fl.history_filter(game, state.observations(viewer), viewer, mover=mover)
             layers, _ = both(game, state, viewer, mover)
@@ -223,7 +223,7 @@ def test_rules_that_a_new_user_would_write(rules):
             compared += 1
     result = fl.play_match(game, ["pimc(iterations=20)", "ismcts(iterations=20)", "epimc(iterations=20)"], games=1)
     assert len(result.mean_returns) == 3
-    assert compared == 30
+    assert compared == 20
 
 
 def promise(monkeypatch, rule, given):
@@ -325,7 +325,7 @@ def test_marginals_of_a_whole_pack_are_exact_and_fast(name):
 )
 def test_the_truth_is_never_excluded(name):
     rng, compared = random.Random(11), 0
-    for _ in range(6):
+    for _ in range(4):
         for state in rng.sample(list(random_game(name, rng))[1:], 6):
             viewer = rng.randrange(-1, state.num_players)
             deals = DealFilter(name, state.observations(viewer), viewer)
@@ -344,7 +344,7 @@ def test_the_truth_is_never_excluded(name):
 
             assert any(allows(puzzle) for puzzle in deals.histories.puzzles), (name, state.history(), viewer)
             compared += 1
-    assert compared == 36
+    assert compared == 24
 
 
 def test_a_large_game_without_promises_is_sampled_and_says_so():

@@ -416,7 +416,7 @@ def test_ring_swap_is_in_detailed_balance_on_many_puzzles():
     """Neighbours and their sizes as the compiled chain lists them; a deal is drawn uniformly once its matrix is."""
     rng, compared, one_way = random.Random(7), 0, 0
     kinds = Counter()
-    for number, case in enumerate(cases(rng, 520, 9)):
+    for number, case in enumerate(cases(rng, 320, 9)):
         known = matrices(case.puzzle, case.suits)
         rows, columns = known.allowed.shape
         sizes = all_matrices(case, known)
@@ -448,8 +448,8 @@ def test_ring_swap_is_in_detailed_balance_on_many_puzzles():
         kinds["fixed"] += case.fixed > 0
         kinds["undealt"] += case.puzzle.needs[-1] > 0
         kinds[rows, len(set(case.suits))] += 1
-    assert one_way == 0 and compared > 50_000
-    assert min(kinds["denied"], kinds["fixed"], kinds["undealt"]) > 100
+    assert one_way == 0 and compared > 30_000
+    assert min(kinds["denied"], kinds["fixed"], kinds["undealt"]) > 60
     assert all(kinds[rows, suits] > 5 for rows in (3, 4, 5) for suits in (2, 3, 4))
 
 

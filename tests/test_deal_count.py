@@ -247,6 +247,7 @@ def drawn(dice, puzzle, n=1):
     return dice.outcomes(run)
 
 
+@pytest.mark.long_plain  # with dice it is interpreted in both passes
 def test_all_deals_are_drawn_alike(dice):
     compared = 0
     for puzzle in (*puzzles(random.Random(5), 150, 5), *tangles(random.Random(5), 20)):
@@ -257,6 +258,7 @@ def test_all_deals_are_drawn_alike(dice):
     assert compared > 1000
 
 
+@pytest.mark.long_plain  # with dice it is interpreted in both passes
 def test_a_draw_knows_nothing_of_the_one_before(dice):
     compared = 0
     for puzzle in puzzles(random.Random(6), 100, 5):

@@ -175,7 +175,7 @@ def test_chains_follow_the_policy(void, swaps):
     state = position(TINY, 3, void)
     deals = DealFilter(TINY, state.observations(fl.PUBLIC), fl.PUBLIC, Biased(0.7))
     weights = enumerated(deals)
-    names, n = {history: i for i, history in enumerate(weights)}, 20_000
+    names, n = {history: i for i, history in enumerate(weights)}, 8000
     # far enough apart that the draws are as good as independent, which the test supposes
     chain = deals.chain(seed=2, swaps=swaps)
     chain.settle()

@@ -256,7 +256,7 @@ def open_value(state, known):
 def test_minimax_is_what_recursion_finds(game, played):
     rng, known = random.Random(2), {}
     states = []
-    for _ in range(20):
+    for _ in range(10):
         state = fl.new_state(game)
         for _ in range(played):
             if state.player != fl.TERMINAL:

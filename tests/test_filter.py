@@ -97,8 +97,8 @@ def test_samples_follow_the_weights(policy):
 
 
 def test_counting_lists_no_history():
-    f = fl.history_filter("three_sat(variables=20,clauses=1)", [1] * 20, method="layers", limit=2_000_000)
-    assert f.count() == 2**20
+    f = fl.history_filter("three_sat(variables=18,clauses=1)", [1] * 18, method="layers", limit=2_000_000)
+    assert f.count() == 2**18
     assert len(f.sample(3)) == 3
 
 

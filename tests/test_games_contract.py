@@ -1,5 +1,6 @@
 """What every game owes, checked on every game found: with its defaults, its smallest and its largest parameters."""
 
+import functools
 import itertools
 import random
 from typing import get_args, get_type_hints
@@ -40,11 +41,17 @@ def _fits(game):
     return not fl.compile.INTERPRET_ALL or (num_words(game) <= 5 and max_legal(game) <= 64)
 
 
-def some_games(name, n=15, most=400):
-    """The states of n random games, or the first `most` of them: long games are long enough by then."""
+@functools.cache
+def _numbered_states(name):
+    """The states of 15 random games, each with the number of its game; the first 400: long games are long enough."""
     rng = random.Random(name)
-    states = itertools.chain.from_iterable(random_game(name, rng) for _ in range(n))
-    return itertools.islice(states, most)
+    states = ((number, state) for number in range(15) for state in random_game(name, rng))
+    return list(itertools.islice(states, 400))
+
+
+def some_games(name, n=15, most=400):
+    """The states of the first n of these games, at most so many; tests share them, and play on in clones."""
+    return [state for number, state in _numbered_states(name)[:most] if number < n]
 
 
 every_game = pytest.mark.parametrize("name", list(variants()))
@@ -110,7 +117,7 @@ def test_what_is_public_every_seat_knows(name):
 @every_game
 def test_an_information_state_determines_its_text_its_key_and_what_is_legal(name):
     text_of, observed_of, legal_of, observed_of_key = {}, {}, {}, {}
-    for state in some_games(name):
+    for state in some_games(name, most=150):  # a text takes as long as its history
         for seat in range(state.num_players):
             observed, text = (seat, *state.observations(seat)), state.information(seat)
             assert text_of.setdefault(observed, text) == text
@@ -157,7 +164,7 @@ def test_other_histories_that_look_the_same_to_who_decides_are_the_same_to_it(na
 
 @every_game
 def test_actions_are_read_as_they_are_written(name):
-    for state in some_games(name, n=5, most=100):
+    for state in some_games(name, n=5, most=40):
         written = [state.action_text(action) for action in state.actions()]
         assert len(set(written)) == len(written)
         assert [state.parse_action(f"  {text.upper()} ") for text in written] == state.actions()
@@ -202,9 +209,9 @@ def test_a_clone_goes_its_own_way(name):
 
 @every_game
 def test_playouts_reach_the_same_returns_as_play(name):
-    # means over 4 000 compiled and 200 plain random games; each difference is normal within 6 standard errors,
+    # means over 2 000 compiled and 100 plain random games; each difference is normal within 6 standard errors,
     # a false alarm once in 5e8
-    size = 50 if fl.compile.INTERPRET_ALL else 4000
+    size = 50 if fl.compile.INTERPRET_ALL else 2000
     means, steps = fl.random_playouts(name, size, seed=5)
     assert steps >= size
     ends, rng = [], random.Random(3)

@@ -8,8 +8,6 @@ import foglight as fl
 from foglight.games.dark_hex import DarkHex
 from foglight.names import Spec, parse_spec
 
-pytestmark = pytest.mark.plain
-
 names = st.from_regex(r"[a-z][a-z0-9_:.]{0,12}", fullmatch=True)
 values = st.recursive(
     st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans() | st.text(max_size=12),

@@ -152,6 +152,7 @@ def test_more_walks_are_exploited_less(game, target):
     assert lost[1] < 0.04 < 0.15 < lost[0]
 
 
+@pytest.mark.long  # smaller games show it too
 def test_more_walks_are_exploited_less_in_leduc_poker():
     lost = [
         fl.exploitability("leduc_poker", fl.agent_policy(f"oos(iterations={n})", "leduc_poker")) for n in (50, 2000)

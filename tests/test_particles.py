@@ -68,8 +68,8 @@ def test_a_lookahead_to_the_end_agrees_with_solving_the_subgame():
 
 
 def test_exact_leaves_give_the_value_of_the_game():
-    look = Lookahead(first_particles(GOOFSPIEL), 2, Oracle(200))
-    look.solve(200)
+    look = Lookahead(first_particles(GOOFSPIEL), 2, Oracle(100))
+    look.solve(100)
     worth = [float(own[0]) for own in look.values()]
     assert worth[0] == pytest.approx(fl.game_value(GOOFSPIEL), abs=0.02)
     assert worth[0] == pytest.approx(-worth[1], abs=0.02)

@@ -4,6 +4,7 @@ The slow versions keep dictionaries and lists where the library keeps tables, an
 tells every viewer everything. Here paths are few, so that most actions of most histories were never tried.
 """
 
+import functools
 import random
 from itertools import pairwise
 
@@ -23,9 +24,19 @@ from foglight.worlds.tracker import Tracker
 
 THREE_SEATS = "oh_hell(players=3,suits=1,ranks=4,tricks=1)"
 
+ROOTS = {
+    "kuhn": ("kuhn_poker", ()),
+    "leduc": ("leduc_poker", ()),
+    "goofspiel": ("goofspiel(cards=3)", (1,)),
+    "three": (THREE_SEATS, ()),
+    "phantom": ("phantom_ttt", (4, 4)),
+}
 
-def root(game, played=()):
+
+@functools.cache
+def root(name):
     """A game, the worlds that the seat to move holds possible, and weights that nothing ties."""
+    game, played = ROOTS[name]
     state = fl.new_state(game)
     rng = random.Random(game)
     while state.player == fl.CHANCE:
@@ -38,15 +49,6 @@ def root(game, played=()):
     rows = tracker.worlds().rows
     weights = np.array([rng.random() + 0.2 for _ in rows])
     return state.game, rows, weights / weights.sum()
-
-
-ROOTS = {
-    "kuhn": root("kuhn_poker"),
-    "leduc": root("leduc_poker"),
-    "goofspiel": root("goofspiel(cards=3)", (1,)),
-    "three": root(THREE_SEATS),
-    "phantom": root("phantom_ttt", (4, 4)),
-}
 
 
 def order(weights, offset, n):
@@ -114,7 +116,7 @@ def slow_sample(game, rows, weights, draws, n, depth):
     ],
 )
 def test_a_path_is_what_happened(name, n, depth):
-    game, rows, weights = ROOTS[name]
+    game, rows, weights = root(name)
     paths, draws, again = new_paths(n + 4, depth, num_players(game)), generator(n), generator(n)
     for column in paths:
         column[:] = 99  # what nobody writes stays
@@ -137,7 +139,7 @@ def test_a_path_is_what_happened(name, n, depth):
 
 
 def test_worlds_whose_weights_do_not_quite_add_up():
-    game, rows, weights = ROOTS["leduc"]
+    game, rows, weights = root("leduc")
     short = weights * 0.9
     paths = new_paths(50, 1, 2)
     sample(game, rollout(game), rows, short, generator(1), 0, 50, paths)
@@ -180,7 +182,7 @@ def test_room_for_paths():
 
 @pytest.mark.parametrize("name", list(ROOTS))
 def test_only_who_decides_again_is_told(name):
-    game, rows, _ = ROOTS[name]
+    game, rows, _ = root(name)
     seats, compared, draws = num_players(game), 0, generator(3)
     world = rows[0]
     while player(game, world) != fl.TERMINAL:
@@ -224,7 +226,7 @@ def try_as_slowly(game, leaf, rows, weights, draws, n):
 @pytest.mark.parametrize("share", [1.0, 0.8])
 @pytest.mark.parametrize("name", list(ROOTS))
 def test_every_action_is_tried_in_worlds_by_weight(name, share):
-    game, rows, weights = ROOTS[name]
+    game, rows, weights = root(name)
     assert sum(try_as_slowly(game, rollout(game), rows, weights * share, generator(n), n) for n in (1, 4, 9)) >= 2
 
 
@@ -326,7 +328,7 @@ def learned(states):
     ],
 )
 def test_steered_paths_learn_what_slow_ones_do(name, n, depth, least, explore, most, share):
-    game, rows, weights = ROOTS[name]
+    game, rows, weights = root(name)
     m = len(offered(game, rows[0]))
     draws, again = generator(n, depth), generator(n, depth)
     states, slow = new_states(most, 2), SlowSteering(most, 2)
@@ -489,7 +491,7 @@ def compare(paths, seat, least):
     ],
 )
 def test_few_paths_are_settled_as_slowly(name, n, depth, least):
-    game, rows, weights = ROOTS[name]
+    game, rows, weights = root(name)
     paths = new_paths(n, depth, num_players(game))
     sample(game, rollout(game), rows, weights, generator(n), 0, n, paths)
     rng = np.random.default_rng(n)

@@ -42,16 +42,17 @@ def leduc(*moves):
 
 
 CASES = [
-    (phantom(4), 0, None, True),  # o has marked one of 8 cells at once, or after running into b2
-    (phantom(4, 4, 0), 0, Biased(0.6, 4), True),
-    (phantom(0, 0, 4, 1), 0, Uniform(), False),
-    (leduc(0, 3, 1, 1, 2, 1), 0, Biased(0.6, 4), False),
-    (leduc(0, 3, 1, 2, 1), 1, None, False),
+    (phantom, (4,), 0, None, True),  # o has marked one of 8 cells at once, or after running into b2
+    (phantom, (4, 4, 0), 0, Biased(0.6, 4), True),
+    (phantom, (0, 0, 4, 1), 0, Uniform(), False),
+    pytest.param(leduc, (0, 3, 1, 1, 2, 1), 0, Biased(0.6, 4), False, marks=pytest.mark.long_plain),
+    pytest.param(leduc, (0, 3, 1, 2, 1), 1, None, False, marks=pytest.mark.long_plain),
 ]
 
 
-@pytest.mark.parametrize(("state", "viewer", "policy", "at_turn"), CASES)
-def test_worlds_found_anew_are_as_likely_as_they_should_be(state, viewer, policy, at_turn):
+@pytest.mark.parametrize(("game", "moves", "viewer", "policy", "at_turn"), CASES)
+def test_worlds_found_anew_are_as_likely_as_they_should_be(game, moves, viewer, policy, at_turn):
+    state = game(*moves)
     tracker = tracked(state.game, viewer, state.observations(viewer), policy=policy)
     truth = belief(tracker.worlds()) if at_turn else right_after(state, viewer, policy)
     rows, weights, tried = found_anew(state, viewer, policy, at_turn)
@@ -60,6 +61,7 @@ def test_worlds_found_anew_are_as_likely_as_they_should_be(state, viewer, policy
     assert tried > 1024
 
 
+@pytest.mark.long_plain
 def test_of_two_worlds_each_comes_as_often_as_it_should():
     """The other seat has one of two cards; it would have bet with the one 4 times as often as with the other.
 
@@ -78,6 +80,7 @@ def test_of_two_worlds_each_comes_as_often_as_it_should():
     assert found == pytest.approx(truth, abs=0.03)
 
 
+@pytest.mark.long_plain
 def test_histories_of_both_lengths_come_as_often():
     """x has taken b2: in half of the 16 histories o has run into it before its first mark. 3072 draws, 5 errors."""
     state, longer = phantom(4), 0.0

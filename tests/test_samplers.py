@@ -76,7 +76,7 @@ def hidden(game, policy, rng, low=4, high=1500):
 def test_layers_draw_histories_by_their_weight(game, policy):
     if game.startswith("openspiel:"):
         pytest.importorskip("pyspiel")
-    rng, n = random.Random(game), 2500
+    rng, n = random.Random(game), 1000
     low = 2 if game in ("kuhn_poker", "unseen_rps", "three_sat(variables=4,clauses=2)") else 4
     f = hidden(game, policy, rng, low)
     assert fits(Counter(tuple(state.history()) for state in f.sample(n, seed=3)), listed(f), n)
@@ -86,7 +86,7 @@ def test_layers_draw_histories_by_their_weight(game, policy):
 @pytest.mark.parametrize("void", [False, True])
 @pytest.mark.parametrize("sampler", ["exact", "importance", "RingSwap", "drawn rings"])
 def test_deals_are_drawn_as_the_layers_list_them(sampler, void, viewer):
-    state, n = position(TINY, 3, void, seed=4), 4000 if sampler == "importance" else 12_000
+    state, n = position(TINY, 3, void, seed=4), 2000 if sampler == "importance" else 6000
     policy = None if sampler == "exact" else Biased(0.6, 2)
     f = DealFilter(TINY, state.observations(viewer), viewer, policy)
     by_layers = fl.history_filter(TINY, state.observations(viewer), viewer, policy, method="layers")
@@ -133,9 +133,9 @@ def test_three_suits_among_three_and_four_seats_are_drawn_by_weight(sampler):
     """Suit lengths of all hands beside all histories, listed and weighed; three tests of 1e-6 for each sampler.
 
     Three suits and four rows are what it takes to see a ring that is found in one direction only: with RingSwap as it
-    was before, each of these tests failed; twice the draws had no p-value above 1e-61.
+    was before, each of these tests failed; 20 000 draws had no p-value above 1e-61.
     """
-    compared, n = 0, 1_000 if sampler == "auto" else 10_000
+    compared, n = 0, 1_000 if sampler == "auto" else 6_000
     for game, plays, seats, seed in ((SMALL, 3, 3, 0), (SMALL, 3, 3, 1), (FOUR_SEATS, 1, 4, 1)):
         f, weights = weights_of_suit_lengths(game, plays, seats, seed)
         if sampler == "auto":
@@ -152,7 +152,7 @@ def test_three_suits_among_three_and_four_seats_are_drawn_by_weight(sampler):
 
 def test_resampling_is_by_weight_where_histories_differ_in_length():
     # while cards are dealt, a seat does not know how many the others have got
-    rng, n, tried = random.Random(6), 6000, 0
+    rng, n, tried = random.Random(6), 3000, 0
     while tried < 3:
         state, viewer = fl.new_state(TINY), rng.randrange(3)
         for _ in range(rng.randrange(4, 8)):
@@ -174,7 +174,7 @@ def test_the_solver_draws_every_assignment_alike(viewer):
     by_sat = fl.history_filter(end.game, end.observations(viewer), viewer, method="sat")
     weights = listed(fl.history_filter(end.game, end.observations(viewer), viewer, method="layers"))
     assert len(weights) > 1
-    assert fits(Counter(tuple(state.history()) for state in by_sat.sample(4000, seed=2)), weights, 4000)
+    assert fits(Counter(tuple(state.history()) for state in by_sat.sample(1500, seed=2)), weights, 1500)
 
 
 # 52 cards ----------------------------------------------------------------------------------------------------------
@@ -213,16 +213,17 @@ def test_chains_and_exact_sampling_agree_who_holds_which_card_at_52_cards(name, 
     held = owners(np.array(exact), f)
     total = weights.sum()
     mean = weights @ held / total
+    unsure = (mean > 0.01) & (mean < 0.99)
+    assert unsure.sum() > 30
+    held, mean = held[:, unsure], mean[unsure]
     shares = (weights[:, None] * (held - mean)).reshape(100, -1, held.shape[1]).sum(1) * 100 / total
     error = shares.std(0, ddof=1) / 10
-    drawn = owners(np.array(f.sample_arrays(600, seed=5, swaps=swaps)[0]), f)
+    drawn = owners(np.array(f.sample_arrays(600, seed=5, swaps=swaps)[0]), f)[:, unsure]
     told = f.diagnostics()
     assert told["r_hat"] < 1.05 and told["method"] == ("drawn rings" if swaps else "RingSwap")
     batches = drawn.reshape(25, 6, 4, -1).mean(1).reshape(100, -1)
     errors = np.sqrt(error**2 + batches.var(0, ddof=1) / 100)
-    unsure = (mean > 0.01) & (mean < 0.99)
-    assert unsure.sum() > 30
-    worst = (np.abs(batches.mean(0) - mean)[unsure] / errors[unsure]).max()
+    worst = (np.abs(batches.mean(0) - mean) / errors).max()
     assert worst < t.isf(FALSE_ALARM / 2 / unsure.sum(), 198)
 
 
@@ -232,12 +233,13 @@ def test_chains_and_exact_sampling_agree_who_holds_which_card_at_52_cards(name, 
 @pytest.mark.parametrize("policy", [None, Biased(0.6, 2)])
 @pytest.mark.parametrize("viewer", [fl.PUBLIC, 1])
 def test_ranges_of_deals_are_those_of_the_layers(viewer, policy):
-    state, n = position(TINY, 3, void=True, seed=4), 3000 if policy is None else 1000
+    state, n = position(TINY, 3, void=True, seed=4), 1000
+    filters = [
+        fl.history_filter(TINY, state.observations(viewer), viewer, policy, method=method)
+        for method in ("deals", "layers")
+    ]
     for seat in range(3):
-        ranges = [
-            fl.history_filter(TINY, state.observations(viewer), viewer, policy, method=method).range(seat)
-            for method in ("deals", "layers")
-        ]
+        ranges = [one.range(seat) for one in filters]
         both = [{tuple(observed): share for observed, share in r.enumerate()} for r in ranges]
         assert both[0] == pytest.approx(both[1]) and ranges[0].count() == len(both[0]) == ranges[1].count()
         assert ranges[0].exists() and tuple(ranges[0].construct(seed=2)) in both[0]

@@ -333,7 +333,7 @@ def undisturbed(tmp_path_factory):
     return out, contents(store), without_times(stored_rows(store))
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.long)])  # two: a match is killed
 def test_kill_9_in_the_middle_changes_nothing(tmp_path, workers, undisturbed):
     store = tmp_path / "games.sqlite"
     for enough in (1, 150, 300):

@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy import int64, uint64
 
-from foglight.compile import jitable, kernel
+from foglight.compile import apart, jitable, kernel
 from foglight.randomness import below, first_above, unit
 from foglight.rules import max_legal, new_worlds
 from foglight.tables import find, number_of, numbered
@@ -127,19 +127,20 @@ def _neighbours(memory, matrix):
     number = number_of(memory.slots, 1, memory.keys, uint64(key))
     if number >= 0:
         return number
-    listed = memory.sizes[_MATRIX_COUNT] < _MATRICES and _list_rings(memory, matrix, key)
-    if not listed:  # forget everything and try once more
-        memory.slots[:] = 0
-        memory.sizes[:] = 0
-        if not _list_rings(memory, matrix, key):
-            return HIDDEN
-    number = numbered(memory.slots, 1, memory.keys, uint64(key), memory.sizes[_MATRIX_COUNT])
-    memory.sizes[_MATRIX_COUNT] += 1
-    memory.begins[number + 1] = memory.sizes[_NEIGHBOUR_COUNT]
-    return number
+    for attempt in range(2):
+        if attempt == 1 or memory.sizes[_MATRIX_COUNT] == _MATRICES:  # forget everything
+            memory.slots[:] = 0
+            memory.sizes[:] = 0
+        if _list_rings(memory, matrix, key):
+            number = numbered(memory.slots, 1, memory.keys, uint64(key), memory.sizes[_MATRIX_COUNT])
+            memory.sizes[_MATRIX_COUNT] += 1
+            memory.begins[number + 1] = memory.sizes[_NEIGHBOUR_COUNT]
+            return number
+    return HIDDEN
 
 
 @jitable
+@apart
 def _list_rings(memory, matrix, key):
     """Append the matrix and all matrices that one ring leads to; False if they do not fit."""
     rows, columns = memory.allowed.shape
