@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from foglight.agents import Agent, Seat, opened
+from foglight.agents import Agent, AgentLike, Seat, opened
 from foglight.names import BadInput
-from foglight.state import State
+from foglight.state import State, as_state
 from foglight.text import aligned, html_table, html_text
 
 _ODDS = ("odds", "strategy")  # names of notes that hold one probability per action
@@ -58,10 +58,10 @@ class Analysis:
         return html_text(self.information) + tables
 
 
-def analyse(state: State, agent: str | Agent = "epimc", seed: int = 0) -> Analysis:
+def analyse(state: State, agent: AgentLike = "epimc", seed: int = 0) -> Analysis:
     """Ask an agent what it would play at a position, and why; it gets only the observations of the seat to move.
 
-    `agent` is a name with options, or an agent, which is not closed. It must be one that gives reasons: those that
+    `agent` is a name with options, a class, or an agent, which is not closed. It must be one that gives reasons: those that
     search do, and `policy` does.
 
         >>> state = fl.new_state("phantom_ttt")
@@ -73,6 +73,7 @@ def analyse(state: State, agent: str | Agent = "epimc", seed: int = 0) -> Analys
     """
     if seed < 0:
         raise BadInput(f"seed must be at least 0, not {seed}")
+    state = as_state(state)
     with opened([agent]) as (asked,):
         name = agent if isinstance(agent, str) else str(asked)
         if not asked.gives_reasons:

@@ -27,7 +27,6 @@ _DIGITS = 16  # hexadecimal digits of a fingerprint
 _DEEPEST = 20  # containers within containers that are looked into
 _CHUNK = 1 << 20  # bytes of a file read at a time
 _CONSTANTS = (str, bytes, int, float, complex, bool, type(None), type(...))
-_NOT_CODE = ("__doc__", "__module__", "__dict__", "__weakref__", "__annotations__", "__firstlineno__")
 
 
 _prints: dict[type | FunctionType, str] = {}
@@ -67,7 +66,8 @@ def _parts(made: type | FunctionType) -> set[str]:
             parts.add(f"{name} {sorted(base.__qualname__ for base in value.__bases__)}")
             front += [*value.__bases__, *rules_of(value).values()]
             for attribute, content in vars(value).items():
-                if attribute not in _NOT_CODE:
+                # names such as __doc__ and __slotnames__ belong to Python, which adds some of them at any time
+                if not attribute.startswith("__") or isinstance(content, FunctionType):
                     parts.add(f"{name}.{attribute} {_constant(content)}")
                     front.append(content)
         elif isinstance(value, property):
@@ -104,8 +104,20 @@ def _read(code: CodeType, names: Mapping[str, Any], own: str) -> tuple[str, list
         elif _is_ours(name, own) and (source := _source(name)):  # imported inside the function, perhaps later
             text.append(source)
     for module in modules:  # `bits.get` is the name `get` in `bits`
-        values += [vars(module)[name] for name in code.co_names if name in vars(module)]
+        values += [_attribute(module, name) for name in code.co_names if name in _names(module)]
     return " ".join(text), values
+
+
+def _names(module: ModuleType) -> Mapping[str, Any] | list[str]:
+    """The names in a module; of one that imports names at their first use, those that it says it has."""
+    return vars(module)["__all__"] if {"__all__", "__getattr__"} <= vars(module).keys() else vars(module)
+
+
+def _attribute(module: ModuleType, name: str) -> Any:
+    try:
+        return getattr(module, name)
+    except Exception:  # what it imports at the first use may not be installed
+        return None
 
 
 def _has_docstring(code: CodeType) -> bool:

@@ -5,11 +5,11 @@ import random
 
 import numpy as np
 import pytest
-from test_sketches import members
+from test_sketches import add, frequency, members
 
 from foglight.search.sets import bound_cache
 from foglight.search.sets.bound_cache import LOWER, NONE, SAME, UPPER, ask, halve, identity_of, keep, look, tell
-from foglight.search.sets.sketches import add, count_sketch, frequency, jaccard, overlap, signature
+from foglight.search.sets.sketches import count_sketch, jaccard, shared, signature
 
 pytestmark = pytest.mark.plain
 
@@ -40,8 +40,8 @@ class SlowCache:
         return None
 
     def used(self, entry):
-        add(self.often, [entry["identity"]])
-        entry["uses"] = frequency(self.often, entry["identity"])
+        add(self.often, np.array([entry["identity"]], np.uint64))
+        entry["uses"] = frequency(self.often, np.uint64(entry["identity"]))
 
     def ask(self, turns, numbers, alpha, beta):
         self.counts["looked"] += 1
@@ -74,7 +74,7 @@ class SlowCache:
             signatures = [signature(np.array(sorted(own), np.uint64), self.k) for own in (wanted, theirs)]
             alike = jaccard(signatures[0], n, signatures[1], size, self.k)
             alike = max(0.0, alike - self.caution * math.sqrt(alike * (1 - alike) / self.k))
-            both = overlap(alike, n, size)
+            both = shared(alike, n, size)
         for fits, whole, name, code, bound in (
             (below, n, "lower", LOWER, entry["low"]),
             (above, size, "upper", UPPER, entry["high"]),
@@ -88,8 +88,8 @@ class SlowCache:
 
     def tell(self, turns, numbers, low, high):
         identity = self.identity(numbers)
-        add(self.often, [identity])
-        uses, entry = frequency(self.often, identity), self.known(turns, numbers)
+        add(self.often, np.array([identity], np.uint64))
+        uses, entry = frequency(self.often, np.uint64(identity)), self.known(turns, numbers)
         if entry is not None:
             entry.update(low=max(entry["low"], low), high=min(entry["high"], high), uses=uses)
             return

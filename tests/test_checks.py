@@ -150,9 +150,7 @@ def test_a_game_of_openspiel_that_forgets_is_found():
 
 def test_matches_solving_and_filtering_refuse_a_broken_game():
     game = phantom_game(observe=hidden_cell)
-    said = (
-        r"hunt: seat 0 observes 1 both of its action 0 and of its action 1 at the start; foglight check-game says more"
-    )
+    said = r"planted:Hunt: seat 0 observes 1 both of its action 0 and of its action 1 at the start; foglight check-game"
     with pytest.raises(fl.BadInput, match=said):
         fl.play_match(game, ["random", "random"], games=2)
     with pytest.raises(fl.BadInput, match=said):

@@ -3,12 +3,14 @@
 Every ```python block of a page runs, in order and in one namespace, in an empty folder. A ```text block right behind it
 is what it prints. In other blocks, each line `foglight ...` is parsed by the real command line. A block that begins
 with `$ foglight` is run, and the rest of it is what it prints. `...` stands for any text. A block ```python stockfish
-runs where Stockfish is installed; a block ```python skip runs nowhere.
+runs where Stockfish is installed; a block ```python skip runs nowhere. A block ```python file=NAME becomes that file,
+beside which the page's blocks and commands run.
 """
 
 import doctest
 import re
 import shlex
+import sys
 from itertools import zip_longest
 from pathlib import Path
 
@@ -28,8 +30,7 @@ FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # How many blocks of Python each page runs, how many of them have their output compared, how many commands are run.
 PYTHON = {
     "README.md": 1,
-    "CONTRIBUTING.md": 1,
-    "docs/arena.md": 3,
+    "docs/arena.md": 4,
     "docs/beliefs.md": 5,
     "docs/games.md": 2,
     "docs/search.md": 3,
@@ -42,8 +43,7 @@ PYTHON = {
 }
 OUTPUTS = {
     "README.md": 1,
-    "CONTRIBUTING.md": 1,
-    "docs/arena.md": 3,
+    "docs/arena.md": 4,
     "docs/beliefs.md": 4,
     "docs/games.md": 2,
     "docs/search.md": 2,
@@ -55,7 +55,8 @@ OUTPUTS = {
 }
 STOCKFISH = {"docs/results/rbc.md": 1}
 SKIPPED: dict[str, int] = {}
-SESSIONS = {"docs/beliefs.md": 1, "docs/search.md": 1, "docs/results/search.md": 1}
+FILES = {"CONTRIBUTING.md": ["coin", "bots", "doubts"]}  # modules that a page has the reader write
+SESSIONS = {"CONTRIBUTING.md": 5, "docs/beliefs.md": 1, "docs/search.md": 1, "docs/results/search.md": 1}
 
 
 def text_of(name):
@@ -76,9 +77,8 @@ def says(wanted, printed):
     return doctest.OutputChecker().check_output(wanted, printed, flags)
 
 
-def run_python(name, kind, tmp_path, monkeypatch, capsys):
+def run_python(name, kind, capsys):
     """Run the blocks of that kind: how many ran, and of how many the output was compared."""
-    monkeypatch.chdir(tmp_path)
     namespace, ran, compared = {"__name__": "page"}, 0, 0
     for words, code, output in blocks(name):
         if words != kind:
@@ -92,16 +92,30 @@ def run_python(name, kind, tmp_path, monkeypatch, capsys):
     return ran, compared
 
 
+@pytest.fixture(autouse=True)
+def folder(request, tmp_path, monkeypatch):
+    """The folder of a page: empty, but for the modules that the page has the reader write."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    name = request.node.callspec.params["name"] if hasattr(request.node, "callspec") else ""
+    for module in FILES.get(name, ()):
+        (code,) = (code for words, code, _ in blocks(name) if words == ["python", f"file={module}.py"])
+        (tmp_path / f"{module}.py").write_text(code, encoding="utf-8")
+    yield
+    for module in FILES.get(name, ()):
+        sys.modules.pop(module, None)
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_the_python_of_a_page_runs_and_prints_what_it_shows(name, tmp_path, monkeypatch, capsys):
-    counts = run_python(name, ["python"], tmp_path, monkeypatch, capsys)
+def test_the_python_of_a_page_runs_and_prints_what_it_shows(name, capsys):
+    counts = run_python(name, ["python"], capsys)
     assert counts == (PYTHON.get(name, 0), OUTPUTS.get(name, 0))
 
 
 @needs_stockfish
 @pytest.mark.parametrize("name", STOCKFISH)
-def test_the_python_of_a_page_that_needs_stockfish_runs(name, tmp_path, monkeypatch, capsys):
-    ran, _ = run_python(name, ["python", "stockfish"], tmp_path, monkeypatch, capsys)
+def test_the_python_of_a_page_that_needs_stockfish_runs(name, capsys):
+    ran, _ = run_python(name, ["python", "stockfish"], capsys)
     assert ran == STOCKFISH[name]
 
 
@@ -109,7 +123,7 @@ def test_few_blocks_are_left_out():
     left_out = {"stockfish": {}, "skip": {}}
     for name in NAMES:
         for words, _, _ in blocks(name):
-            if words[:1] == ["python"] and words[1:]:
+            if words[:1] == ["python"] and words[1:] and not words[1].startswith("file="):
                 counts = left_out[words[1]]
                 counts[name] = counts.get(name, 0) + 1
     assert left_out == {"stockfish": STOCKFISH, "skip": SKIPPED}
@@ -155,7 +169,7 @@ def test_the_commands_of_a_page_are_commands_of_ours(name):
             for agent in agents:
                 fl.load_agent(agent)
             if words[:2] == ["study", "run"]:
-                assert words[2] in study_names()
+                assert words[2] in study_names() or words[2] in FILES[name]
             checked += 1
     assert checked == sum(line.startswith(("foglight ", "$ foglight ")) for line in lines)
 
@@ -178,8 +192,7 @@ def test_targets_of_make_exist():
 
 
 @pytest.mark.parametrize("name", SESSIONS)
-def test_the_commands_that_a_page_shows_with_their_output_print_it(name, tmp_path, monkeypatch, run):
-    monkeypatch.chdir(tmp_path)
+def test_the_commands_that_a_page_shows_with_their_output_print_it(name, run):
     compared = 0
     for _, text, _ in blocks(name):
         if text.startswith("$ foglight "):

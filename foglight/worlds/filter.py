@@ -279,6 +279,7 @@ def belief(state: State, seat: int | None = None, *, policy: Any = None, most: i
         seat 0  100%
         seat 1         50%    50%
     """
+    state = as_state(state)
     seat = state.player if seat is None else seat
     if not PUBLIC <= seat < state.num_players:
         raise BadInput(f"{state.game} has seats 0 to {state.num_players - 1}, not {seat}; or take PUBLIC, -1")
