@@ -61,8 +61,8 @@ class Analysis:
 def analyse(state: State, agent: AgentLike = "epimc", seed: int = 0) -> Analysis:
     """Ask an agent what it would play at a position, and why; it gets only the observations of the seat to move.
 
-    `agent` is a name with options, a class, or an agent, which is not closed. It must be one that gives reasons: those that
-    search do, and `policy` does.
+    `agent` is a name with options, a class, or an agent, which is not closed. It must be one that gives reasons: those
+    that search do, and `policy` does.
 
         >>> state = fl.new_state("phantom_ttt")
         >>> thought = fl.analyse(state, "epimc(iterations=2000)", seed=1)

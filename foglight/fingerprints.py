@@ -67,7 +67,7 @@ def _parts(made: type | FunctionType) -> set[str]:
             front += [*value.__bases__, *rules_of(value).values()]
             for attribute, content in vars(value).items():
                 # names such as __doc__ and __slotnames__ belong to Python, which adds some of them at any time
-                if not attribute.startswith("__") or isinstance(content, FunctionType):
+                if not attribute.startswith("__") or isinstance(content, FunctionType | classmethod):
                     parts.add(f"{name}.{attribute} {_constant(content)}")
                     front.append(content)
         elif isinstance(value, property):
