@@ -205,7 +205,7 @@ def undisturbed(tmp_path_factory):
 def test_kill_9_loses_no_finished_game_and_repeats_none(tmp_path, workers, undisturbed):
     store = tmp_path / "games.sqlite"
     kills = 0
-    for enough in (1, 200, 400):
+    for enough in (1, 400):
         process = start_match(store, workers)
         while process.poll() is None and stored(store) < enough:
             time.sleep(0.01)
@@ -219,7 +219,7 @@ def test_kill_9_loses_no_finished_game_and_repeats_none(tmp_path, workers, undis
     while running_with(str(store)) and time.time() < deadline:
         time.sleep(0.1)
     assert not running_with(str(store)), "workers end when their parent is killed"
-    assert kills == 3
+    assert kills == 2
     assert 0 < stored(store) < 800, "the kills came in the middle"
     out, err = start_match(store, workers).communicate(timeout=300)
     assert (out, table(store)) == undisturbed, err

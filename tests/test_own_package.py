@@ -89,7 +89,7 @@ def test_the_phantom_game_is_played_watched_and_measured(run):
 
 def test_a_match_of_ones_own_is_killed_and_resumed(folder):
     """Two workers, killed twice with all their processes, give the games of one worker that nobody kills."""
-    agents, games = [PROBER, f"{GREEDY}(low=true)"], 60
+    agents, games = [f"{PROBER}(worlds=5,games=5)", f"{GREEDY}(low=true)"], 60
     options = f"--game {ROW} --games {games} --workers 2 --store games.sqlite".split()
     command = [sys.executable, "-m", "foglight", "match", *agents, *options]
     kept = []

@@ -195,8 +195,8 @@ def owners(histories, f):
     [
         ("oh_hell(players=4,tricks=12)", 28, True),
         ("oh_hell(players=4,tricks=12)", 36, False),
-        ("hearts", 32, True),
         # the same chains with the rules of other games, each 15 seconds to compile
+        pytest.param("hearts", 32, True, marks=pytest.mark.long),
         pytest.param("spades", 20, True, marks=pytest.mark.long),
         pytest.param("spades", 36, False, marks=pytest.mark.long),
         pytest.param("hearts(passing=no)", 20, True, marks=pytest.mark.long),

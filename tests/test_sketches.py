@@ -270,7 +270,7 @@ def test_checking_finds_no_wrong_bound_in_the_exact_mode():
 def test_checking_finds_wrong_bounds_where_little_must_be_shared():
     rng = random.Random(8)
     wrong = 0
-    for _ in range(5):
+    for _ in range(2):
         game, seat, rows = opened(rng, rng.randrange(4, 14))
         report = searched(game, seat, rows, 3, "accelerated", threshold=0.3, parts=False, check=True).report
         assert report.checked == report.used
