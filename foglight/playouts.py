@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from foglight.compile import jitable, kernel
-from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.randomness import generator, systematic, unit
 from foglight.rules import (
@@ -54,7 +53,7 @@ def random_playouts(
         raise BadInput(f"games must be at least 1, not {games}")
     random = generator(seed)
     if rows is None:
-        state = game if isinstance(game, State) else new_state(load_game(game))
+        state = game if isinstance(game, State) else new_state(game)
         rows, counts = [state.world], [games]
     else:
         if isinstance(game, State):

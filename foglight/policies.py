@@ -22,12 +22,20 @@ def weigh(policy: Any, game: Game, world: Any, seat: int, actions: Any, n: int, 
 
 def _at(policy: Any, state: Any) -> dict[str, float]:
     """The probability of each legal action at a `State`, by the action's name."""
+    state = _state(state)
     if state.player < 0:
         raise BadInput("nobody decides here: " + ("chance is to move" if state.actions() else "the game is over"))
     choices = state.choices()
     actions, odds = np.array(list(choices), np.int64), np.empty(len(choices))
     weigh(policy, state.game, state.world, state.player, actions, len(actions), odds)
     return {names[0]: share for names, share in zip(choices.values(), odds.tolist(), strict=True)}
+
+
+def _state(state: Any) -> Any:
+    """The given state, or the one after the history of a `pyspiel.State`."""
+    from foglight.state import as_state
+
+    return as_state(state)
 
 
 def _table(policy: Any, game: str | Game, limit: int, memory: float) -> Any:
@@ -117,6 +125,7 @@ class Tabular(NamedTuple):
 
     def at(self, state: Any) -> dict[str, float]:
         """The probability of each legal action at a `State`, by the action's name."""
+        state = _state(state)
         if state.player >= 0:
             row = _find(self.keys, np.uint64(key(state.game, state.world, state.player)))
             if row >= 0 and self.begins[row + 1] - self.begins[row] != len(state.actions()):

@@ -235,3 +235,16 @@ def test_a_match_computes_no_values(saved, monkeypatch):
     name, _ = saved("kuhn_poker")
     monkeypatch.setattr(policy_agent, "_worth", None)
     assert fl.play_match("kuhn_poker", [name, name], games=10).games == 10
+
+
+def test_a_state_of_openspiel_will_do():
+    pyspiel = pytest.importorskip("pyspiel")
+    theirs = pyspiel.load_game("kuhn_poker").new_initial_state()
+    for action in (0, 1):
+        theirs.apply_action(action)
+    policy = fl.solve("openspiel:kuhn_poker", 100)
+    ours = fl.new_state(theirs)
+    assert policy.at(theirs) == policy.at(ours) and fl.Uniform().at(theirs) == {"Pass": 0.5, "Bet": 0.5}
+    best = fl.best_response("openspiel:kuhn_poker", fl.Uniform(), seat=0)[1]
+    assert best.at(theirs) == best.at(ours)
+    assert fl.random_playouts(theirs, games=20, seed=1) == fl.random_playouts(ours, games=20, seed=1)

@@ -13,7 +13,7 @@ from foglight.names import BadInput
 from foglight.policies import Tabular, weigh_by_table
 from foglight.rules import Game
 from foglight.solving.whole.sequences import SequenceForm
-from foglight.state import State
+from foglight.state import State, as_state
 from foglight.text import aligned, html_table
 from foglight.version import __version__
 
@@ -50,6 +50,7 @@ class Solved(Tabular):
 
     def at(self, state: State) -> dict[str, float]:
         """The probability of each legal action at a state, by the action's name."""
+        state = as_state(state)
         if str(state.game) != self.game:
             raise BadInput(f"this is a policy for {self.game}, not for {state.game}")
         return super().at(state)
