@@ -13,7 +13,7 @@ from foglight.games import game_names, load_game
 from foglight.names import BadInput, Between, OneOf
 from foglight.playouts import random_playouts
 from foglight.policies import Biased, Tabular, Uniform, tabular
-from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL, Game, game
+from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL, Bounds, Game, game
 from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.plans import counterfactual_values, realised
 from foglight.solving.whole.solved import Solved
@@ -173,6 +173,7 @@ __all__ = [
     "BeliefLost",
     "Between",
     "Biased",
+    "Bounds",
     "Centipawns",
     "Checks",
     "DatasetRequest",

@@ -11,6 +11,7 @@ import dis
 import functools
 import hashlib
 import importlib.util
+import re
 import site
 import sys
 import sysconfig
@@ -26,6 +27,7 @@ from foglight.compile import rules_of
 _DIGITS = 16  # hexadecimal digits of a fingerprint
 _DEEPEST = 20  # containers within containers that are looked into
 _CHUNK = 1 << 20  # bytes of a file read at a time
+_ADDRESS = re.compile(r"\b([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
 _CONSTANTS = (str, bytes, int, float, complex, bool, type(None), type(...))
 
 
@@ -37,6 +39,25 @@ def code_of(made: type | FunctionType) -> str:
     if made not in _prints:
         _prints[made] = _digest(sorted(_parts(made)))
     return _prints[made]
+
+
+def addressed_code(text: str) -> str:
+    """A digest of the code of all classes whose addresses, `package.module:Class`, occur in a text; empty if none."""
+    made = _addressed(text, "")
+    return _digest(map(code_of, made)) if made else ""
+
+
+def _addressed(text: str, own: str) -> list[type]:
+    """The classes whose addresses occur in a text, apart from those that are installed."""
+    made = []
+    for module, name in sorted(set(_ADDRESS.findall(text))):
+        if _top(module) == own or _is_local(_top(module)):
+            try:
+                value = vars(importlib.import_module(module)).get(name)
+            except Exception:  # it cannot be imported, so that nothing of it plays
+                continue
+            made += [value] if isinstance(value, type) else []
+    return made
 
 
 def _parts(made: type | FunctionType) -> set[str]:
@@ -93,6 +114,7 @@ def _read(code: CodeType, names: Mapping[str, Any], own: str) -> tuple[str, list
             values += further
         else:
             text.append(_constant(constant))
+            values += _addressed(constant, own) if isinstance(constant, str) else []
     for name in code.co_names:
         text.append(name)
         value = names.get(name)
@@ -179,6 +201,19 @@ def _is_installed(package: str) -> bool:
         return True
     file = getattr(sys.modules.get(package), "__file__", None)
     return file is None or any(Path(file).is_relative_to(folder) for folder in _folders())
+
+
+@functools.cache
+def _is_local(package: str) -> bool:
+    """Whether there is a package or module of this name that is neither part of Python nor installed."""
+    if package in sys.stdlib_module_names:
+        return False
+    try:
+        found = importlib.util.find_spec(package)
+    except (ImportError, ValueError):
+        return False
+    files = [found.origin, *(found.submodule_search_locations or ())] if found else []
+    return any(file and not any(Path(file).is_relative_to(folder) for folder in _folders()) for file in files[:2])
 
 
 @functools.cache

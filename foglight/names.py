@@ -12,8 +12,10 @@ import difflib
 import inspect
 import json
 import re
+import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 
@@ -26,6 +28,13 @@ class BadInput(ValueError):
     >>> issubclass(fl.BadInput, ValueError)
     True
     """
+
+
+def note(error: Exception, what: str) -> None:
+    """Note on an error of somebody else's code what failed, why and where, in one line; the command line shows it."""
+    places = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(places[-1].filename).name}:{places[-1].lineno})" if places else ""
+    error.add_note(f"{what} with {type(error).__name__}: {' '.join(str(error).split())}{place}")
 
 
 @dataclass(frozen=True)

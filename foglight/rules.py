@@ -30,7 +30,12 @@ World: TypeAlias = Any  # a row of uint64; an interpreted game may use objects o
 
 
 class Bounds(NamedTuple):
-    """What every play of a game stays within."""
+    """What every play of a game stays within, as its rule `bounds` says.
+
+    >>> from foglight.rules import bounds
+    >>> bounds(fl.load_game("kuhn_poker")) == fl.Bounds(low=-2.0, high=2.0, total=0.0, length=5)
+    True
+    """
 
     low: float = -math.inf  # the lowest payoff of a seat
     high: float = math.inf  # the highest

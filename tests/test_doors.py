@@ -3,6 +3,7 @@
 import csv
 import importlib
 import importlib.metadata
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -341,3 +342,86 @@ def test_without_entry_points_a_game_is_known_by_its_address(tmp_path, monkeypat
     assert str(game) == "parlour.card_duel:CardDuel(cards=4,stake=2)" and fl.load_game(str(game)) == game
     with closing(Store(":memory:")) as store:
         assert list(store.games()) == []
+
+
+def test_a_broken_offer_spoils_no_list(installed, run):
+    points = installed / "parlour-0.1.dist-info" / "entry_points.txt"
+    points.write_text(points.read_text().replace("bots:Prober", "bots:Nobody").replace("blind_row:", "blind_rwo:"))
+    addresses.installed.cache_clear()
+    code, out, err = run("agents")
+    assert code == 0 and "greedy" in out and "prober" not in out and "unknown class 'Nobody'" in err
+    code, out, err = run("games")
+    assert code == 0 and "card_duel" in out and "there is no module parlour.blind_rwo" in err
+    code, out, _ = run("agents", "greedy")
+    assert code == 0 and "low=false" in out and "scout" not in out
+
+
+# Code of others that fails --------------------------------------------------------------------------------------
+
+
+class Crash(fl.Agent):
+    def act(self, actions=None):
+        return {}["x"]
+
+
+class Cheat(fl.Agent):
+    def act(self, actions=None):
+        return 99
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize(
+    ("agent", "line"),
+    [
+        (
+            "Crash",
+            r"Crash fails on seat \d after \d actions with KeyError: 'x' \(test_doors.py:\d+\); FOGLIGHT_TRACEBACK",
+        ),
+        ("Cheat", r"Cheat on seat \d played 99 after \d actions, where only \[0, 1\] are legal"),
+    ],
+)
+def test_a_bot_that_fails_gets_one_line(run, agent, line, workers):
+    code, _, err = run("match", f"{__name__}:{agent}", "random", "--game", "kuhn_poker", "--games", "3",
+                       "--workers", workers)  # fmt: skip
+    assert code == 1 and re.match(line, err) and err.count("\n") == 1
+
+
+def test_a_game_that_never_ends_is_given_up(monkeypatch):
+    monkeypatch.setattr("foglight.arena.referee.LONGEST", 3)
+    with pytest.raises(fl.BadInput, match="kuhn_poker has not ended after 3 actions; foglight check-game says more"):
+        fl.play_match("kuhn_poker", ["random", "random"], games=1)
+
+
+STUDY = """
+import foglight as fl
+
+def cells(quick, seed):
+    return {"one": {"agent": "fog_bot:Bot"}, "two": {"agent": "random"}}
+
+def work(agent):
+    if agent == "random":
+        agent = "fog_bot:" + "Bot"
+    return {"mean": fl.play_match("kuhn_poker", [agent, "first_legal"], 4).mean_returns[0]}
+
+def table(results):
+    return str([result["mean"] for result in results.values()])
+
+def draw(results, path):
+    pass
+"""
+
+
+def test_a_study_notices_an_edit_of_a_bot_that_it_names(bot, tmp_path, monkeypatch, run):
+    (tmp_path / "fog_study.py").write_text(STUDY)
+    monkeypatch.chdir(tmp_path)
+    bot()
+    first = run("study", "run", "fog_study")
+    assert first[0] == 0 and run("study", "run", "fog_study") == first
+    bot(place=-1)
+    edited = run("study", "run", "fog_study")
+    assert edited[0] == 0 and edited[1] != first[1]
+    (tmp_path / "fog_study.py").write_text(STUDY.replace("mean_returns[0]", "x"))
+    sys.modules.pop("fog_study")
+    code, _, err = run("study", "run", "fog_study", "--seed", "1")
+    assert code == 1 and err.startswith("cell 'one' of fog_study fails with AttributeError") and err.count("\n") == 1
+    sys.modules.pop("fog_study")

@@ -63,7 +63,7 @@ def test_weights_count():
 
 def test_a_game_without_places_says_so():
     state = fl.new_state("unseen_rps")
-    with pytest.raises(ValueError, match="does not say what its places are"):
+    with pytest.raises(ValueError, match="has no rules `places` and `contents`"):
         marginals(state.game, [state.world], [1.0], exact=True)
 
 
@@ -90,7 +90,7 @@ def test_the_command_reads_saved_games_and_draws(run, tmp_path):
     [
         (("kuhn_poker", "ace"), "'ace' is not possible here"),
         (("kuhn_poker", "--seat", "2"), "has seats 0 to 1, not 2"),
-        (("unseen_rps",), "does not say what its places are"),
+        (("unseen_rps",), "has no rules `places` and `contents`"),
         (("kuhn_poker", "--store", "nowhere.sqlite"), "there is no store nowhere.sqlite"),
         (("kuhn_poker", "jack", "--plot", "/no/such/folder/b.png"), "cannot draw"),
         (("kuhn_poker", "--plot", "b.png"), "there is nothing anywhere yet"),

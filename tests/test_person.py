@@ -92,7 +92,7 @@ def test_belief_is_drawn_from_the_observations():
     worlds = fl.history_filter(state.game, state.observations(1), viewer=1, mover=1).belief().worlds
     assert f"all {worlds} worlds that agree" in person.text and " x 25%   x 25%   x 25%\n" in person.text
     person, _ = sit("unseen_rps", "belief", seat=0)
-    assert "does not say what its places are" in person.text, "where nothing can be drawn, one line says so"
+    assert "has no rules `places` and `contents`" in person.text, "where nothing can be drawn, one line says so"
 
 
 def test_a_hint_is_what_an_agent_plays_from_these_observations():

@@ -36,7 +36,7 @@ _COMMANDS = {
     "belief": "what may be hidden from you, every history alike",
     "hint": "what an agent would play, knowing what you know; hint AGENT asks another agent",
     "save": "save FILE keeps the game in a file, to go on with later",
-    "quit": "leave the game; it is kept",
+    "quit": "leave the game; it is kept once you have moved",
 }
 
 
@@ -143,7 +143,12 @@ class Human(Agent):
             Seat(agent, self.game, self.seat, int(fold(self.seed, 1)), self.observations)
             if agent.time:
                 agent.act(list(self.view.choices))  # compiles and loads kernels, so that the next call searches
-            action = agent.act(list(self.view.choices))
+            try:
+                action = agent.act(list(self.view.choices))
+            except (BadInput, BeliefLost):
+                raise
+            except Exception as error:  # whatever somebody's bot raises; the game goes on
+                raise BadInput(f"{rest or self._adviser()} fails with {type(error).__name__}: {error}") from error
             self.tell(f"{rest or self._adviser()} would play {self.view.choices[action][0]}: {self._reason(agent)}")
 
     def _adviser(self) -> str:

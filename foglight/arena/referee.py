@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from foglight.agents import Agent, Seat, View
+from foglight.names import BadInput, note
 from foglight.randomness import below, generator, weighted
 from foglight.rules import CHANCE, TERMINAL, Game
 from foglight.state import State
+
+LONGEST = 200_000  # actions after which a game counts as one that never ends
 
 
 class IllegalAction(RuntimeError):
@@ -109,8 +112,11 @@ class Referee:
 
     def finish(self) -> tuple[Record, State]:
         """Play to the end."""
-        state = self._state
+        state, played = self._state, len(self.actions())
         while state.player != TERMINAL:
+            if played == LONGEST:
+                raise BadInput(f"{state.game} has not ended after {LONGEST:,} actions; foglight check-game says more")
+            played += 1
             if state.player == CHANCE:
                 self._play(_outcome(state, self._nature))
             else:
@@ -165,7 +171,11 @@ def _ask(agent: Agent, state: State, timing: Timing) -> int:
         agent.read(View(state.information(seat), state.sight(seat), state.choices(), state.log(seat), state.why_not))
     options = list(actions)  # a copy, which the agent may change
     begin = time.perf_counter()
-    action = agent.act(options)
+    try:
+        action = agent.act(options)
+    except Exception as error:
+        note(error, f"{type(agent).__name__} fails on seat {state.player} after {len(state.history())} actions")
+        raise
     timing.add(time.perf_counter() - begin, agent.time)
     if action not in actions:
         raise IllegalAction(

@@ -10,9 +10,10 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 import pyspiel
 
+from foglight.addresses import GAMES, native_names
 from foglight.bridges.openspiel import PREFIX
 from foglight.compile import has_rule, snake_case
-from foglight.games import game_class, game_names, load_game
+from foglight.games import game_class, load_game
 from foglight.names import BadInput, Between, OneOf, Spec, construct, parameter_texts
 from foglight.rules import (
     CHANCE,
@@ -36,7 +37,7 @@ _LONG = 1_000_000  # actions of a game that does not say how many it can have
 def register(*classes: type) -> list[str]:
     """Register these classes of games, or all native games, with OpenSpiel; the result is their names there."""
     names, known = [], set(pyspiel.registered_names())
-    for made in classes or map(game_class, game_names()):
+    for made in classes or map(game_class, native_names(GAMES)):
         if not (isinstance(made, type) and has_rule("num_players", made)):
             raise BadInput(f"{made!r} is no class of games; give classes, such as type(fl.load_game('dark_hex'))")
         name = PREFIX + snake_case(made.__name__)

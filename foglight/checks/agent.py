@@ -187,14 +187,14 @@ class _Run:
                 return self._answer(agent, world)
 
         one, two, others = answer(1), answer(1), (answer(2), answer(3))
-        self._same("reproducible", one, two, "by two instances with the same seed and observations")
+        self._same("reproducible", one, two, "in another instance with the same seed and observations,")
         for other in others:
             self._same("global random numbers", one, other, "with other global random numbers; use self.random(),")
         if self.played == 0:
-            what = "by one that has played so far and by a new one that was told the same"
+            what = "in a new instance that got the same observations; keep count in `observe`, not in `act`,"
             self._same("replayed observations", action, one, what)
         else:
-            self._same("a new game", action, one, "by one that has played other games before and by a new one")
+            self._same("a new game", action, one, "in a new instance that has played no games before,")
         for alike in some_alike(self.play, position, seat, self.rng, trials=4):
             hidden = answer(1, replay(self.game, alike.history))
             world = f"in a true world that it cannot tell from this one ({where(self.game, alike)}): it peeks,"
@@ -222,7 +222,7 @@ class _Run:
     def _same(self, name: str, one: int, other: int, when: str) -> None:
         self.checks.count(name)
         if one != other:
-            raise _Different(name, f"{self.name} plays {one} and {other}: the second {when}")
+            raise _Different(name, f"{self.name} plays {one}, and {other} {when}")
 
     def _probabilities(self, state: State, seat: int, seed: int, action: int) -> None:
         with self._new(state, seat, seed, 1) as agent:

@@ -33,6 +33,7 @@ from foglight.rules import (
     PUBLIC,
     TERMINAL,
     Game,
+    bounds,
     chance,
     copy_world,
     key,
@@ -158,6 +159,9 @@ class _Run:
                 value, right = f"{type(error).__name__}: {error}", False
             if not right:
                 self.checks.add("sizes", f"`{rule.__name__}` gives {value}, not a whole number of at least {low}", ())
+        if isinstance(self.game, tuple) and type(self.game).__str__ is object.__str__:
+            self.checks.add("text", f"{type(self.game).__name__} lacks the decorator @fl.game", ())
+            return
         if self.texts and not isinstance(title(self.game), str):
             self.checks.add("required rules", f"`title` gives {title(self.game)!r}, which is no text", ())
         try:
@@ -187,8 +191,29 @@ class _Run:
             count += 1
             if position.mover == TERMINAL:
                 self.checks.count("end")
+                self._within_bounds(position)
             elif "end" not in self.checks.skipped:
                 self._finish(position)
+
+    def _within_bounds(self, position: Position) -> None:
+        """Payoffs and length are what the rule `bounds` says, if the game has it."""
+        if not self._has("bounds"):
+            return
+        self.checks.count("bounds")
+        try:
+            low, high, total, length = bounds(self.game)
+        except Exception as error:
+            raise Broken("bounds", f"`bounds` fails with {type(error).__name__}: {error},", position) from error
+        payoffs = [float(payoff) for payoff in position.payoffs]
+        if min(payoffs) < low or max(payoffs) > high:
+            said = f"payoffs are {payoffs}, not between {low:g} and {high:g} as `bounds` says,"
+            raise Broken("bounds", said, position)
+        if total is not None and abs(sum(payoffs) - total) > 1e-9:
+            said = f"payoffs {payoffs} sum to {sum(payoffs):g}, not to {total:g} as `bounds` says,"
+            raise Broken("bounds", said, position)
+        if length and len(position.history) > length:
+            said = f"a game has {len(position.history)} actions, not at most {length} as `bounds` says,"
+            raise Broken("bounds", said, position)
 
     def _finish(self, position: Position) -> None:
         """Play a long random game on, without looking at more than whether it ends."""
@@ -204,12 +229,12 @@ class _Run:
                 n = chance(self.game, world, out, odds) if mover == CHANCE else legal(self.game, world, out)
                 step(self.game, world, int(out[self.rng.randrange(n)]))
             except Exception as error:
-                said = f"a rule fails with {type(error).__name__}: {error}, {played} actions into a game that begins"
+                said = f"a rule fails with {type(error).__name__}: {error}, {played} actions into a game that went on"
                 raise Broken("running rules", said, position) from error
             if time.monotonic() > end:
                 self.checks.skipped["end"] = f"a random game had not ended after {played:,} actions, when time was up"
                 return
-        raise Broken("end", f"a random game does not end within {self.longest:,} actions; it begins", position)
+        raise Broken("end", f"a random game does not end within {self.longest:,} actions; it went on", position)
 
     # Compiled and interpreted -----------------------------------------------------------------------------------------
 

@@ -1,9 +1,11 @@
 """The command line: parsing and printing only. Bad input gets one line and exit code 2."""
 
+import os
 import sys
 
 import typer
 
+from foglight.arena.referee import IllegalAction
 from foglight.cli import checking, learning, measuring, playing, rbc, thinking  # noqa: F401  these add their commands
 from foglight.cli._app import app, fail
 from foglight.names import BadInput
@@ -22,7 +24,12 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output, such as head, has seen enough
         sys.stderr.close()
         sys.exit(0)
+    except IllegalAction as error:
+        fail(str(error), 1)
     except Exception as error:
+        notes = vars(error).get("__notes__")
+        if notes and not os.environ.get("FOGLIGHT_TRACEBACK"):  # the code of somebody's bot or study has failed
+            fail(f"{notes[0]}; FOGLIGHT_TRACEBACK=1 shows all of it", 1)
         # Typer's usage errors: Click's classes or copies of them, depending on Typer's version
         if not hasattr(error, "format_message"):
             raise

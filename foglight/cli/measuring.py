@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from foglight.cli._app import Json, Seed, bar, bench, out, show, study
+from foglight.cli._app import Json, Seed, bar, bench, fail, out, show, study
 
 Seconds = Annotated[float, typer.Option(help="Seconds per side and round.")]
 
@@ -38,8 +38,11 @@ def run_study(
     from foglight import studies
 
     folder = folder or Path("runs") / name
-    with bar("cells") as progress:
-        table = studies.run_study(name, folder, quick, seed, progress)
+    try:
+        with bar("cells") as progress:
+            table = studies.run_study(name, folder, quick, seed, progress)
+    except KeyboardInterrupt:
+        fail(f"stopped; finished cells are in {folder}, and the same command goes on", 130)
     if json_:
         typer.echo((folder / "data.json").read_text(encoding="utf-8"))
     else:

@@ -2,7 +2,7 @@
 
 import json
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -34,7 +34,7 @@ def games(
     if name is not None:
         _show_game(_description(fl.load_game(name)), json_)
         return
-    rows = [_listed(name) for name in fl.game_names()]
+    rows = _loadable(_listed, fl.game_names())
     others: list[dict[str, Any]] = []
     if openspiel:
         from foglight.bridges.openspiel import descriptions
@@ -48,6 +48,17 @@ def games(
     else:
         show([{key: row[key] for key in ("name", "players", "what")} for row in rows])
         out.print("\nfoglight games GAME shows its rules and parameters; --openspiel lists the games of OpenSpiel")
+
+
+def _loadable(describe: Callable[[str], dict[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:
+    """The descriptions of what can be loaded; a package that offers something else gets a line on stderr."""
+    rows = []
+    for name in names:
+        try:
+            rows.append(describe(name))
+        except BadInput as error:
+            err.print(str(error))
+    return rows
 
 
 def _listed(name: str) -> dict[str, Any]:
@@ -105,31 +116,37 @@ def _supports(game: dict[str, Any]) -> str:
 
 
 @app.command()
-def agents(json_: Json = False) -> None:
-    """List the agents and their options."""
+def agents(
+    name: Annotated[str | None, typer.Argument(help="Show the options of this agent alone.", metavar="[AGENT]")] = None,
+    json_: Json = False,
+) -> None:
+    """List the agents and their options, or show the options of one."""
     from foglight.agents import agent_class
-    from foglight.names import ParameterText, parameter_texts
+    from foglight.names import parameter_texts, parse_spec
 
-    rows: list[dict[str, Any]] = []
-    owners: dict[tuple[str, ParameterText], list[str]] = {}  # agents by option, so that a shared option is listed once
-    for name in fl.agent_names():
-        options = parameter_texts(agent_class(name))
-        for option in options.items():
-            owners.setdefault(option, []).append(name)
-        data = {key: text._asdict() for key, text in options.items()}
-        rows.append({"name": name, "what": str(agent_class(name).__doc__).splitlines()[0], "options": data})
+    def described(name: str) -> dict[str, Any]:
+        made = agent_class(name)
+        options = {key: text._asdict() for key, text in parameter_texts(made).items()}
+        return {"name": name, "what": str(made.__doc__).splitlines()[0], "options": options}
+
+    rows = _loadable(described, fl.agent_names()) if name is None else [described(parse_spec(name).name)]
     if json_:
         typer.echo(json.dumps(rows, indent=2))
         return
     show([{"name": row["name"], "what": row["what"]} for row in rows])
-    out.print("\noptions with their defaults, written as in 'epimc(depth=3,time=0.1)':\n")
-    shared_first = sorted(owners.items(), key=lambda item: (-len(item[1]), item[1]))
-    show(
-        [
-            {"option": f"{key}={text.default}", "allowed": text.allowed, "meaning": text.meaning, "of": ", ".join(of)}
-            for (key, text), of in shared_first
-        ]
-    )
+    owners: dict[tuple[str, ...], list[str]] = {}  # agents by option, so that a shared option is listed once
+    for row in rows:
+        for key, text in row["options"].items():
+            owners.setdefault((key, text["default"], text["allowed"], text["meaning"]), []).append(row["name"])
+    if owners:
+        out.print("\noptions with their defaults, written as in 'epimc(depth=3,time=0.1)':\n")
+        shared_first = sorted(owners.items(), key=lambda item: (-len(item[1]), item[1]))
+        show(
+            [
+                {"option": f"{key}={default}", "allowed": allowed, "meaning": meaning, "of": ", ".join(of)}
+                for (key, default, allowed, meaning), of in shared_first
+            ]
+        )
 
 
 @app.command()

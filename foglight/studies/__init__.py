@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from foglight.files import write_whole
-from foglight.fingerprints import code_of
-from foglight.names import BadInput, unknown
+from foglight.fingerprints import addressed_code, code_of
+from foglight.names import BadInput, note, unknown
 from foglight.pictures import check_picture
 from foglight.version import __version__
 
@@ -67,14 +67,18 @@ def run_study(name: str, folder: Path, quick: bool, seed: int, progress: Progres
     study = load_study(name)
     cells = study.cells(quick, seed)
     # ours change with the version; hours of work are not lost when some line of the library is edited
-    code = "" if name in study_names() else code_of(study.work)
+    code = "" if name in study_names() else code_of(study.work) + addressed_code(json.dumps(cells))
     ledger = Ledger(folder / f"cells-{'quick' if quick else 'full'}-{seed}.jsonl", code)
     check_picture(folder / "picture.png")
     for done, (cell, arguments) in enumerate(cells.items()):
         if progress is not None:
             progress(done, len(cells))
         if cell not in ledger.results:
-            ledger.add(cell, study.work(**arguments))
+            try:
+                ledger.add(cell, study.work(**arguments))
+            except Exception as error:
+                note(error, f"cell {cell!r} of {name} fails")
+                raise
     results = {cell: ledger.results[cell] for cell in cells}
     table = study.table(results)
     write_whole(folder / "data.json", json.dumps(results, indent=1).encode())

@@ -150,7 +150,7 @@ def marginals(game: Game, worlds: Sequence[Any], weights: Sequence[float], exact
     """Add up the contents of each place over weighted worlds."""
     names, columns = places(game)
     if not names:
-        raise BadInput(f"{game} does not say what its places are, so a belief cannot be shown by place")
+        raise BadInput(f"{game} has no rules `places` and `contents`, so a belief cannot be shown by place")
     sums: list[dict[str, float]] = [{} for _ in names]
     for world, weight in zip(worlds, weights, strict=True):
         for place, what in zip(sums, contents(game, world), strict=True):
