@@ -9,10 +9,11 @@ offer shorter names, as entry points of the groups `foglight.games` and `fogligh
 
 import functools
 import hashlib
-import importlib
+import importlib.util
 import inspect
 import pickle
 import pkgutil
+import sys
 from typing import Any
 
 from foglight.compile import snake_case
@@ -56,6 +57,8 @@ def named_class(group: str, name: str) -> type:
         )
     if name in installed(group):
         return _imported(what, installed(group)[name])
+    if name not in sys.stdlib_module_names and importlib.util.find_spec(name.partition(".")[0]) is not None:
+        raise BadInput(f"unknown {what} {name!r}; write {name.removesuffix('.py')}:Class for one of that module")
     if "." in name:
         raise BadInput(f"unknown {what} {name!r}; write package.module:Class for one of your own")
     raise BadInput(unknown(what, name, names_of(group)))

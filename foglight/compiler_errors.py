@@ -21,7 +21,7 @@ _NUMBA = f"{os.sep}numba{os.sep}"
 _FAILED = re.compile(r"Failed in \w+ mode pipeline \(step: [^)]*\)\n\s*(.+)")
 _PLACE = re.compile(r'File "([^"]+)", line (\d+):(?:\n\s*def (\w+))?')
 _CALLEE = re.compile(r"resolving callee type: Function\(<function (\w+) at")
-_NO_ARRAYS = "Only accept returning of array"  # Numba's words in a function that does not count references
+_NO_ARRAYS = ("Only accept returning of array", "NRT required")  # Numba's words where references are not counted
 
 
 class _Reached(NamedTuple):
@@ -58,8 +58,8 @@ def explanation(
     if not place:
         culprit = _unreadable(reached) or next((each for each in reached if each.rule == rule), None)
         rule, place = (culprit.rule, _place(culprit.function)) if culprit else (rule, "")
-    if _NO_ARRAYS in message:
-        reason = "it makes an array; rules and helpers write into those they are given"
+    if any(words in message for words in _NO_ARRAYS):
+        reason = "it makes an array, a list or a set; rules and helpers write into the arrays they are given"
     what = f"the rule '{rule}' of {owner}" if rule in rules else f"the kernel {kernel.__name__.strip('_')}"
     what += f" for {owner}" if owner and rule not in rules else ""
     return f"{what} does not compile: {reason}{f' ({place})' if place else ''}; {SHOW_ALL}=1 shows all that Numba says"

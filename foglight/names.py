@@ -30,11 +30,16 @@ class BadInput(ValueError):
     """
 
 
-def note(error: Exception, what: str) -> None:
-    """Note on an error of somebody else's code what failed, why and where, in one line; the command line shows it."""
+def failure(error: Exception) -> str:
+    """An error of somebody else's code in one line, with the place: `KeyError: 'x' (bots.py:83)`."""
     places = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(places[-1].filename).name}:{places[-1].lineno})" if places else ""
-    error.add_note(f"{what} with {type(error).__name__}: {' '.join(str(error).split())}{place}")
+    return f"{type(error).__name__}: {' '.join(str(error).split())}{place}"
+
+
+def note(error: Exception, what: str) -> None:
+    """Note on an error of somebody else's code what failed, why and where; the command line shows this line alone."""
+    error.add_note(f"{what} with {failure(error)}")
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,11 @@ def line_of(text):
         (reads_no_field, "Unknown attribute 'missing' of type Broken", "return game.missing"),
         (reads_no_name, "name 'nowhere' is not defined", "def reads_no_name"),
         (reads_an_object, "Untyped global name 'THING'", "return THING.number"),
-        (makes_an_array, "it makes an array; rules and helpers write into those they are given", "np.zeros(3)"),
+        (
+            makes_an_array,
+            "it makes an array, a list or a set; rules and helpers write into the arrays they are given",
+            "np.zeros(3)",
+        ),
         (opens_a_file, "construct is not supported", "def opens_a_file"),
     ],
 )

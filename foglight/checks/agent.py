@@ -21,7 +21,7 @@ from foglight.checks.positions import Play, Position, where
 from foglight.checks.report import Checks
 from foglight.compile import is_compiled
 from foglight.games import load_game
-from foglight.names import BadInput
+from foglight.names import BadInput, failure
 from foglight.rules import TERMINAL, Game
 from foglight.state import State, replay
 from foglight.worlds.filter import history_filter
@@ -171,7 +171,7 @@ class _Run:
         except (IllegalAction, BadInput):
             raise
         except Exception as error:
-            raise _Different("running", f"{self.name} fails with {type(error).__name__}: {error},") from error
+            raise _Different("running", f"{self.name} fails with {failure(error)},") from error
 
     def _new(self, state: State, seat: int, seed: int, randomness: int) -> Agent:
         """Another instance, to which the observations are replayed."""
@@ -209,7 +209,7 @@ class _Run:
         try:
             return int(agent.act())
         except Exception as error:
-            what = f"{self.name} fails with {type(error).__name__}: {error}, when it is not told what is legal; use "
+            what = f"{self.name} fails with {failure(error)}, when it is not told what is legal; use "
             raise _Different("legal actions untold", f"{what}`actions or self.legal_actions()`,") from error
 
     def _few_worlds(self, state: State, seat: int) -> bool:
@@ -235,7 +235,7 @@ class _Run:
             except BadInput:
                 raise
             except Exception as error:
-                said = f"`probabilities` of {self.name} fails with {type(error).__name__}: {error},"
+                said = f"`probabilities` of {self.name} fails with {failure(error)},"
                 raise _Different("probabilities", said) from error
         self.checks.count("probabilities")
         if len(odds) != len(actions):

@@ -9,6 +9,7 @@ import numpy as np
 from foglight.checks.positions import Play, Position, where
 from foglight.checks.report import Checks
 from foglight.compile import has_rule
+from foglight.names import failure
 from foglight.randomness import generator
 from foglight.rules import CHANCE, deal, pick
 
@@ -46,7 +47,7 @@ def _draw(play: Play, checks: Checks, name: str, position: Position, random_: np
         try:
             action = int(rule(play.game, position.world, random_, *arrays))
         except Exception as error:
-            said = f"`{name}` fails with {type(error).__name__}: {error} {where(play.game, position)}"
+            said = f"`{name}` fails with {failure(error)} {where(play.game, position)}"
             checks.add(name, said, position.history)
             return
         if action not in counts:

@@ -25,7 +25,7 @@ from foglight.checks.report import Checks
 from foglight.checks.strict import Broken, StrictPlay
 from foglight.compile import has_rule, is_compiled, kernel
 from foglight.games import load_game
-from foglight.names import BadInput
+from foglight.names import BadInput, failure
 from foglight.playouts import _playouts
 from foglight.randomness import generator
 from foglight.rules import (
@@ -203,7 +203,7 @@ class _Run:
         try:
             low, high, total, length = bounds(self.game)
         except Exception as error:
-            raise Broken("bounds", f"`bounds` fails with {type(error).__name__}: {error},", position) from error
+            raise Broken("bounds", f"`bounds` fails with {failure(error)},", position) from error
         payoffs = [float(payoff) for payoff in position.payoffs]
         if min(payoffs) < low or max(payoffs) > high:
             said = f"payoffs are {payoffs}, not between {low:g} and {high:g} as `bounds` says,"
@@ -229,7 +229,7 @@ class _Run:
                 n = chance(self.game, world, out, odds) if mover == CHANCE else legal(self.game, world, out)
                 step(self.game, world, int(out[self.rng.randrange(n)]))
             except Exception as error:
-                said = f"a rule fails with {type(error).__name__}: {error}, {played} actions into a game that went on"
+                said = f"a rule fails with {failure(error)}, {played} actions into a game that went on"
                 raise Broken("running rules", said, position) from error
             if time.monotonic() > end:
                 self.checks.skipped["end"] = f"a random game had not ended after {played:,} actions, when time was up"

@@ -8,6 +8,7 @@ from foglight.checks.positions import Play, Position, viewer_text, where
 from foglight.checks.report import Checks
 from foglight.checks.strict import Broken
 from foglight.compile import has_rule
+from foglight.names import failure
 from foglight.rules import (
     MOST_FEATURES,
     PUBLIC,
@@ -83,7 +84,13 @@ class InformationStates:
             self.checks.count("views")
             one, two = (self._text(view, position, seat) for position in (known, other))
             if one != two:
-                self._fault("views", f"`view` leaks: it says {_quoted(one, two)}", known, other, seat)
+                self._fault(
+                    "views",
+                    f"`view` leaks, or `observe` does not tell the seat: it says {_quoted(one, two)}",
+                    known,
+                    other,
+                    seat,
+                )
             self.checks.count("observation texts")
             logs = self._log(known, seat), self._log(other, seat)
             if logs[0] != logs[1]:
@@ -181,9 +188,7 @@ class InformationStates:
         try:
             text = rule(self.game, world, *rest)
         except Exception as error:
-            raise Broken(
-                "running rules", f"`{rule.__name__}` fails with {type(error).__name__}: {error},", position
-            ) from error
+            raise Broken("running rules", f"`{rule.__name__}` fails with {failure(error)},", position) from error
         if before is not None and world.tobytes() != before:
             raise Broken("unchanged worlds", f"`{rule.__name__}` changes the world", position)
         return str(text)

@@ -13,6 +13,7 @@ import numpy as np
 
 from foglight.checks.positions import Position, where
 from foglight.checks.report import Checks
+from foglight.names import failure
 from foglight.rules import (
     CHANCE,
     NOTHING,
@@ -227,15 +228,12 @@ class StrictPlay:
         try:
             return rule(self.game, *arguments)
         except IndexError as error:
-            size = f"a world has {self.words} words" if self.rows else "see max_legal and num_players"
+            size = f"a world has {self.words} word{'s' * (self.words != 1)}, and `out` has room for {self.most} actions"
             raise Broken("worlds", f"`{rule.__name__}` goes beyond an array ({error}; {size})", position) from error
         except Broken:
             raise
         except Exception as error:
-            reason = " ".join(str(error).split())
-            raise Broken(
-                "running rules", f"`{rule.__name__}` fails with {type(error).__name__}: {reason},", position
-            ) from error
+            raise Broken("running rules", f"`{rule.__name__}` fails with {failure(error)},", position) from error
 
     def _whole(self, name: str, value: Any, position: Position) -> int:
         try:
