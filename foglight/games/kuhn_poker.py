@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from foglight.bits import get, put
 from foglight.compile import constants, implements, jitable
+from foglight.drawing.layouts import hands_drawing
 from foglight.rules import CHANCE, NOTHING, TERMINAL, Bounds, World, game
 from foglight.text import does
 
@@ -165,6 +166,20 @@ def board(game, world):
 @implements(KuhnPoker)
 def view(game, world, seat):
     return f"you are seat {seat} with {_card(world, seat)}, pot {_pot(world)}"
+
+
+@implements(KuhnPoker)
+def drawing(game, world, seat):
+    held = [contents_[:1].upper() for contents_ in contents(game, world)]
+    done = get(world, _TAKEN)
+    said = [
+        ("checks", "bets")[_action(world, i)]
+        if 1 not in [_action(world, j) for j in range(i)]
+        else ("folds", "calls")[_action(world, i)]
+        for i in range(done)
+    ]
+    below = [f"seat {i % 2} {what}" for i, what in enumerate(said)]
+    return hands_drawing(game, seat, held, [f"pot {_pot(world)}", ", ".join(below)])
 
 
 @implements(KuhnPoker)
