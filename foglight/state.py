@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from foglight.compile import has_rule, kernel
-from foglight.drawing.layouts import with_choices
+from foglight.drawing.layouts import with_caption, with_choices
 from foglight.drawing.model import Drawing
 from foglight.files import write_whole
 from foglight.games import is_openspiels, load_game
@@ -195,7 +195,8 @@ class State:
         legal = {}
         if choices and self.player >= 0 and seat in (None, self.player):
             legal = {action: self.action_text(action) for action in self._actions}
-        return with_choices(drawing(self.game, self.world, seat), legal)
+        picture = drawing(self.game, self.world, seat)
+        return with_choices(picture if seat is not None else with_caption(picture, self._situation_text()), legal)
 
     def draw(self, path: Path | str, seat: int | None = None) -> None:
         """Write a picture of what a seat sees, or of the whole truth, as an SVG file."""

@@ -1,1 +1,1 @@
-"""One way to draw a game: what is drawn (`model`), where it goes (`layouts`), as SVG (`svg`), with a belief (`heat`)."""
+"""One way to draw a game: as plain data (`model`, `layouts`), as SVG (`svg`), with a belief laid over it (`heat`)."""

@@ -32,7 +32,7 @@ Faces = Mapping[str, tuple[str, str]]
 
 
 def squares(names: Sequence[str], columns: int, cells: Sequence[Cell], faces: Faces, first: int = 0) -> list[Item]:
-    """A board of squares, row by row, with the names of rows on the left and of columns below; `first` is its first place."""
+    """A board of squares, row by row, with names of rows on the left and of columns below, from place `first` on."""
     rows = len(cells) // columns
     items = [
         _cell(
@@ -62,7 +62,7 @@ def chequered(columns: int, i: int) -> str:
 
 
 def hexagons(names: Sequence[str], columns: int, cells: Sequence[Cell], faces: Faces) -> list[Item]:
-    """A board of Hex: each row half a cell further right. Solid lines are the first seat's sides, dashed the second's."""
+    """A board of Hex: each row half a cell further right. Solid lines are sides of seat 0, dashed ones of seat 1."""
     rows, step, tall = len(cells) // columns, SIDE * sqrt(3) / 2, SIDE * 2 / sqrt(3)
 
     def centre(row: float, column: float) -> tuple[float, float]:
@@ -146,7 +146,7 @@ def line(x: float, y: float, text: str, role: str = "note") -> Item:
 
 def text_width(text: str, role: str = "note") -> float:
     """About how wide a text is."""
-    return len(text) * {"head": 8.2, "mono": 8.0, "label": 6.5}.get(role, 7.0)
+    return len(text) * {"head": 8.2, "mono": 8.0, "label": 6.5}.get(role, 7.4)
 
 
 def lines(text: str, x: float = 0.0, y: float = 0.0, role: str = "mono") -> list[Item]:
@@ -234,6 +234,23 @@ def with_choices(drawing: Drawing, legal: Mapping[int, str]) -> Drawing:
     right, low = extent(more)
     return replace(
         drawing, items=(*items, *more), width=round(max(drawing.width, right + MARGIN)), height=round(low + MARGIN)
+    )
+
+
+def with_caption(drawing: Drawing, text: str) -> Drawing:
+    """The drawing with a text below it."""
+    rows = [""]
+    for word in text.split(" "):
+        if rows[-1] and text_width(f"{rows[-1]} {word}") > max(drawing.width, 260.0) - 2 * MARGIN:
+            rows.append("")
+        rows[-1] = f"{rows[-1]} {word}".strip()
+    caption = lines("\n".join(rows), MARGIN, drawing.height - 4, "note")
+    right = max((item.x + item.width for item in caption), default=0.0)
+    return replace(
+        drawing,
+        items=(*drawing.items, *caption),
+        width=max(drawing.width, round(right + MARGIN)),
+        height=round(drawing.height + LINE * len(caption) + 4),
     )
 
 

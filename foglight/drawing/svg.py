@@ -20,26 +20,30 @@ _DARK = {
 }  # fmt: skip
 _FONT = '-apple-system,"Segoe UI","Noto Sans","DejaVu Sans",Arial,sans-serif'
 _SIGNS = '"DejaVu Sans","Segoe UI Symbol","Apple Symbols","Noto Sans Symbols2","Noto Sans Symbols",sans-serif'
-_STYLE = {  # selectors within the picture; a picture gets those that it uses
+# Classes and their style; a picture gets those that it uses. Several pictures of one page share their styles, so the
+# order of rules cannot decide: where two apply to one thing, that with more dots does.
+_STYLE = {
     "text": f"font:14px {_FONT};fill:var(--ink);text-anchor:middle",
-    ".square,.cell": "fill:var(--plain);stroke:var(--edge);stroke-width:.5",
-    ".light": "fill:var(--light)",
-    ".dark": "fill:var(--dark)",
-    ".sea": "fill:var(--sea)",
-    ".unseen": "fill:var(--fog)",
-    ".hatch": "stroke:var(--mist);fill:none",
+    ".square": "fill:var(--plain);stroke:var(--edge);stroke-width:.5",
+    ".cell": "fill:none;stroke:var(--edge);stroke-width:.5",
     ".hexagon": "fill:var(--plain);stroke:var(--edge)",
-    ".card,.die,.button": "fill:var(--card);stroke:var(--edge)",
-    ".back": "fill:var(--back);stroke:var(--edge)",
+    ".card": "fill:var(--card);stroke:var(--edge)",
+    ".die": "fill:var(--card);stroke:var(--edge)",
+    ".button": "fill:var(--card);stroke:var(--edge);stroke-width:1.5",
+    "..light": "fill:var(--light)",
+    "..dark": "fill:var(--dark)",
+    "..sea": "fill:var(--sea)",
+    "..back": "fill:var(--back)",
+    "..slot": "fill:none;stroke-dasharray:4 3",
+    "..best": "stroke:var(--ink);stroke-width:2",
+    "...unseen": "fill:var(--fog)",
+    ".hatch": "fill:none;stroke:var(--mist)",
     ".weave": "fill:none;stroke:var(--card);stroke-width:5;stroke-dasharray:2 2;opacity:.55",
-    ".slot": "fill:none;stroke:var(--edge);stroke-dasharray:4 3",
-    ".best": "stroke:var(--ink);stroke-width:2",
     ".pip": "fill:var(--ink)",
-    ".heat": "fill:var(--heat);stroke:none",
+    ".heat": "fill:var(--heat)",
     ".line-first": "stroke:var(--one);stroke-width:4",
     ".line-second": "stroke:var(--two);stroke-width:4;stroke-dasharray:7 4",
     ".can": "cursor:pointer",
-    ".button": "stroke-width:1.5",
     ".head": "font-weight:600;text-anchor:start",
     ".say": "text-anchor:start",
     ".mono": "font-family:ui-monospace,Menlo,Consolas,monospace;font-size:13px;text-anchor:start;white-space:pre",
@@ -47,19 +51,20 @@ _STYLE = {  # selectors within the picture; a picture gets those that it uses
     ".small": "font-size:10.5px",
     ".big": f"font-size:19px;font-family:{_SIGNS}",
     ".suit": f"font-size:15px;font-family:{_SIGNS}",
-    ".piece": f"font-size:31px;font-family:{_SIGNS};stroke:var(--coal);paint-order:stroke;stroke-linejoin:round",
-    ".white": "fill:var(--snow);stroke-width:2.4px",
+    ".piece": f"font-size:31px;font-family:{_SIGNS};paint-order:stroke;stroke-linejoin:round",
+    ".white": "fill:var(--snow);stroke:var(--coal);stroke-width:2.4px",
     ".black": "fill:var(--coal);stroke:var(--snow);stroke-width:1.2px",
+    "..less": "font-size:23px",
     ".red": "fill:var(--red)",
     ".first": "fill:var(--one);stroke:var(--one);stroke-width:3.5",
     ".second": "fill:none;stroke:var(--two);stroke-width:3.5",
-    ".on": "fill:var(--paper);font-size:13px;font-weight:600",
-    ".by": "fill:var(--two);font-size:13px;font-weight:600",
+    ".on": "fill:var(--paper);font-weight:600",
+    ".by": "fill:var(--two);font-weight:600",
     ".ship": "fill:var(--soft);stroke:var(--ink)",
     ".cross": "fill:none;stroke:var(--red);stroke-width:4",
     ".splash": "fill:none;stroke:var(--one);stroke-width:2",
 }
-_PIECES = ("white", "black")
+_AS_TEXT = "\ufe0e"  # after a sign: not as a coloured picture
 _PIPS = {1: "e", 2: "ai", 3: "aei", 4: "acgi", 5: "acegi", 6: "acdfgi"}  # by places of a 3x3 grid, row by row
 
 
@@ -79,10 +84,12 @@ def _style(body: str) -> str:
     light, dark = (";".join(f"--{name}:{value}" for name, value in theme.items()) for theme in (_LIGHT, _DARK))
     rules = [f".foglight{{{light}}}", f"@media(prefers-color-scheme:dark){{.foglight{{{dark}}}}}"]
     used = {word for part in body.split('class="')[1:] for word in part.partition('"')[0].split()}
-    for names, style in _STYLE.items():
-        shown = [name for name in names.split(",") if name == "text" or name[1:] in used]
-        if shown:
-            rules.append(f"{','.join(f'.foglight {name}' for name in shown)}{{{style}}}")
+    for name, style in _STYLE.items():
+        word = name.lstrip(".")
+        if word in used:
+            rules.append(f".foglight {f'.{word}' * (len(name) - len(word))}{{{style}}}")
+        elif name == "text":
+            rules.append(f".foglight text{{{style}}}")
     return "\n".join(rules)
 
 
@@ -120,7 +127,7 @@ def _drawn(item: Item) -> str:
         x, y, right, low = map(_number, ends)
         return f'<path class="line-{item.role}" d="M{x} {y}L{right} {low}"/>'
     heat = _outline(item, f'heat" fill-opacity="{0.12 + 0.68 * item.heat:.2f}') if item.heat is not None else ""
-    shape = _outline(item, " ".join(filter(None, (item.shape, item.role))))
+    shape = _outline(item, _words(item.shape, item.role))
     return shape + _pattern(item) + heat + _face(item)
 
 
@@ -143,8 +150,11 @@ def _pattern(item: Item) -> str:
     """What marks unseen squares and backs without colour."""
     x, y = item.x - item.width / 2, item.y - item.height / 2
     if "unseen" in item.role and item.shape == "square":
-        third = _number(item.width / 2)
-        return f'<path class="hatch" d="M{_number(x)} {_number(y + item.height / 2)}l{third}-{third}M{_number(x)} {_number(y + item.height)}l{_number(item.width)}-{_number(item.width)}M{_number(item.x)} {_number(y + item.height)}l{third}-{third}"/>'
+        left, low, half, side = map(_number, (x, y + item.height, item.width / 2, item.width))
+        path = (
+            f"M{left} {_number(item.y)}l{half}-{half}M{left} {low}l{side}-{side}M{_number(item.x)} {low}l{half}-{half}"
+        )
+        return f'<path class="hatch" d="{path}"/>'
     if "back" in item.role and item.shape == "card":
         inner = _size(item.width - 12, item.height - 12)
         return f'<rect class="weave" x="{_number(x + 6)}" y="{_number(y + 6)}" {inner}/>'
@@ -153,8 +163,8 @@ def _pattern(item: Item) -> str:
 
 def _face(item: Item) -> str:
     """The text or the mark of an item, and its note."""
-    up = 7.0 if item.note else 0.0
-    note = _text(item.x, item.y + item.height / 2 - 7, item.note, "small") if item.note else ""
+    up, low = (0.0, 0.0) if not item.note else (9.0, 11.0) if item.shape == "hexagon" else (7.0, item.height / 2 - 7)
+    note = _text(item.x, item.y + low, item.note, "small") if item.note else ""
     if item.shape == "card" and item.text:
         return _card(item, up) + note
     if item.shape == "die" and item.text.isdigit() and 1 <= int(item.text) <= 6:
@@ -162,51 +172,54 @@ def _face(item: Item) -> str:
     mark = _mark(item, item.y - up)
     if mark or not item.text:
         return mark + note
-    if item.look in _PIECES:
-        scale = ' style="font-size:23px"' if item.note else ""
-        return _text(item.x, item.y - up, item.text + "\ufe0e", f"piece {item.look}", scale) + note
-    size = (
-        "big"
-        if len(item.text) < 3 and item.shape not in ("button", "cell")
-        else "small"
-        if len(item.text) > 5 and item.shape != "button"
-        else ""
-    )
-    return _text(item.x, item.y - up, item.text, " ".join(filter(None, (size, item.look)))) + note
+    if item.look in ("white", "black"):
+        kind = f"piece {item.look}{' less' * bool(item.note)}"
+        return _text(item.x, item.y - up, item.text + _AS_TEXT, kind) + note
+    return _text(item.x, item.y - up, item.text, _words(_size_of(item), item.look)) + note
+
+
+def _size_of(item: Item) -> str:
+    """The class for the size of an item's text."""
+    if item.shape in ("button", "cell"):
+        return ""
+    return "big" if len(item.text) < 3 else "small" if len(item.text) > 5 else ""
+
+
+def _words(*words: str) -> str:
+    return " ".join(filter(None, words))
 
 
 def _mark(item: Item, y: float) -> str:
     """Marks that are shapes: stones, noughts and crosses, ships and shots."""
-    x, r = item.x, item.width * (0.22 if item.note else 0.3)
+    x, r = item.x, item.width * (0.2 if item.note else 0.3)
     at = f'cx="{_number(x)}" cy="{_number(y)}"'
-    cross = f"M{_number(x - r)} {_number(y - r)}l{_number(2 * r)} {_number(2 * r)}m0-{_number(2 * r)}l-{_number(2 * r)} {_number(2 * r)}"
+    wide = _number(2 * r)
+    cross = f"M{_number(x - r)} {_number(y - r)}l{wide} {wide}m0-{wide}l-{wide} {wide}"
     if item.look in ("first", "second") and item.shape == "hexagon":
-        letter = _text(x, y, item.text, "on" if item.look == "first" else "by")
+        letter = _text(x, y, item.text, _words("on" if item.look == "first" else "by", "small" * bool(item.note)))
         return f'<circle class="{item.look}" {at} r="{_number(r)}"/>{letter}'
     if item.look == "first":
         return f'<path class="first" d="{cross}"/>'
     if item.look == "second":
         return f'<circle class="second" {at} r="{_number(r)}"/>'
-    ship = f'<rect class="ship" x="{_number(x - r - 3)}" y="{_number(y - r - 3 + (3 if item.note else 0))}" {_size(2 * r + 6, 2 * r + (0 if item.note else 6))} rx="5"/>'
+    ship = (
+        f'<rect class="ship" x="{_number(x - r - 3)}" y="{_number(y - r - 3)}" {_size(2 * r + 6, 2 * r + 6)} rx="5"/>'
+    )
     if item.look == "ship":
         return ship
     if item.look == "hit":
         return f'{ship}<path class="cross" d="{cross}"/>'
-    if item.look == "hit-unseen":
-        return f'<path class="cross" d="{cross}"/>'
     return f'<circle class="splash" {at} r="5"/>' if item.look == "water" else ""
 
 
 def _card(item: Item, up: float) -> str:
     suit = item.text[-1] if item.text[-1] in "♣♦♥♠" else ""
     if not suit or item.note:
-        size = "big" if len(item.text) < 3 else "small" if len(item.text) > 4 else ""
-        sign = item.text + ("\ufe0e" if suit else "")
-        return _text(item.x, item.y - up, sign, " ".join(filter(None, (size, item.look))))
+        sign = item.text + (_AS_TEXT if suit else "")
+        return _text(item.x, item.y - up, sign, _words(_size_of(item), item.look))
     x, y = item.x - item.width / 2 + 10, item.y - item.height / 2
-    look = f" {item.look}" if item.look else ""
-    corner = _text(x, y + 12, item.text[:-1], f"rank{look}") + _text(x, y + 27, suit + "\ufe0e", f"suit{look}")
-    return corner + _text(item.x + 7, item.y + 12, suit + "\ufe0e", f"big{look}")
+    corner = _text(x, y + 12, item.text[:-1], item.look) + _text(x, y + 27, suit + _AS_TEXT, _words("suit", item.look))
+    return corner + _text(item.x + 7, item.y + 12, suit + _AS_TEXT, _words("big", item.look))
 
 
 def _pips(item: Item) -> str:
@@ -218,6 +231,6 @@ def _pips(item: Item) -> str:
     )
 
 
-def _text(x: float, y: float, text: str, kind: str = "", more: str = "") -> str:
+def _text(x: float, y: float, text: str, kind: str = "") -> str:
     given = f' class="{kind}"' if kind else ""
-    return f'<text{given}{more} x="{_number(x)}" y="{_number(y)}" dy=".35em">{escaped(text)}</text>'
+    return f'<text{given} x="{_number(x)}" y="{_number(y)}" dy=".35em">{escaped(text)}</text>'

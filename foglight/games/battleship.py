@@ -366,7 +366,7 @@ def drawing(game, world, seat):
 
 
 def _clicks(game: Battleship, world: World, seat: int) -> dict[tuple[int, int], list[int]]:
-    """By sea and cell, the actions of the seat that a click there may mean: a shot, or a ship that begins or ends there."""
+    """By sea and cell, what a click of the seat there may mean: a shot, or a ship that begins or ends there."""
     area, taken = game.width * game.height, get(world, _taken(game))
     if seat < 0:
         return {}

@@ -17,8 +17,8 @@ from numpy import uint64
 from foglight import bits
 from foglight.bits import get, put
 from foglight.compile import constants, implements, jitable
-from foglight.randomness import below
 from foglight.drawing.layouts import hands_drawing
+from foglight.randomness import below
 from foglight.rules import CHANCE, NOTHING, TERMINAL, Bounds, World, game
 from foglight.text import does
 

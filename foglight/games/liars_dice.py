@@ -242,7 +242,7 @@ def drawing(game, world, seat):
     items.append(line(0.0, low + DIE / 2, "last bid" if bid >= 0 else "no bid yet", "head"))
     if bid >= 0:
         items.append(line(100, low + DIE / 2, f"{bid // game.sides + 1} ×", "head"))
-        items.append(die(132, low, bid % game.sides + 1))
+        items.append(die(132, low, int(bid % game.sides + 1)))
     if get(world, _CALLED) == 1:
         items.append(line(180, low + DIE / 2, f'seat {get(world, _MOVER)}: "liar"'))
     return finished(items, drawing_title(game, seat))
