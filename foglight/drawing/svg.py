@@ -71,7 +71,7 @@ _PIPS = {1: "e", 2: "ai", 3: "aei", 4: "acgi", 5: "acegi", 6: "acdfgi"}  # by pl
 def svg(drawing: Drawing) -> str:
     """The text of an SVG file."""
     width, height = _number(drawing.width), _number(drawing.height)
-    body = "".join(f"<g{_data(item)}>{_title(item.title)}{_drawn(item)}</g>\n" for item in drawing.items)
+    body = "".join(f"{_group(item)}\n" for item in drawing.items)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="foglight" viewBox="0 0 {width} {height}" width="{width}" '
         f'height="{height}" role="img">{_title(drawing.title)}\n<style>{_style(body)}</style>\n'
@@ -106,6 +106,13 @@ def _title(text: str) -> str:
     return f"<title>{escaped(text)}</title>" if text else ""
 
 
+def _group(item: Item) -> str:
+    """An item with its title and what a page needs to know about it."""
+    about, drawn = _title(item.title), _drawn(item)
+    bare = not about and not _data(item) and item.shape == "text"
+    return drawn if bare else f"<g{_data(item)}>{about}{drawn}</g>"
+
+
 def _data(item: Item) -> str:
     """What a page needs to know about an item: its place, and the actions of a click."""
     place = f' data-place="{item.place}"' if item.place is not None else ""
@@ -127,7 +134,7 @@ def _drawn(item: Item) -> str:
         x, y, right, low = map(_number, ends)
         return f'<path class="line-{item.role}" d="M{x} {y}L{right} {low}"/>'
     heat = _outline(item, f'heat" fill-opacity="{0.12 + 0.68 * item.heat:.2f}') if item.heat is not None else ""
-    shape = _outline(item, _words(item.shape, item.role))
+    shape = _outline(item, _words(item.shape, item.role)) if item.shape != "cell" or item.heat is None else ""
     return shape + _pattern(item) + heat + _face(item)
 
 
