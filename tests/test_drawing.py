@@ -5,6 +5,7 @@ import random
 import re
 import sys
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 from xml.etree import ElementTree
@@ -27,6 +28,7 @@ SMALL = {
     "oh_hell": "oh_hell(suits=3,ranks=5,tricks=3)",
 }
 GAMES = [*fl.game_names(), *SMALL.values(), "goofspiel(cards=3,information=perfect)", "battleship(ships=[1,2,1])"]
+PAGES = Path(fl.__file__).parent.parent / "docs" / "pictures"
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 
 
@@ -278,6 +280,26 @@ def test_svg_files_need_no_matplotlib(tmp_path, monkeypatch, run):
 def test_pictures_that_cannot_be_drawn_are_refused_in_one_line(run, arguments, advice):
     code, out, err = run("draw", "phantom_ttt", *arguments)
     assert (code, out) == (2, "") and advice in err.splitlines()[-1]
+
+
+SHIPS = ("a1", "c3", "b2 right", "a1 down", "a1")
+OPENING = ("e4", "d5", "exd5", "Qxd5", "Nc3", "Qa5", "d4")
+OH_HELL = "6_tricks dealer_2 Kh Js Qh Qs 6d 6h 2c 4c 5h Qd Tc Ks Qc 3c Kd Ts As 8c Td bid_2 bid_1 bid_1 Ts As"
+PICTURES = {
+    "battleship_belief": lambda: fl.belief(played("battleship", *SHIPS), 0),
+    "dark_chess_belief": lambda: fl.belief(played("dark_chess", *OPENING), 0),
+    "dark_chess_sight": lambda: played("dark_chess", *OPENING).drawing(0),
+    "dark_hex_belief": lambda: fl.belief(played("dark_hex", "b2", "a1", "c2", "c2", "b3"), 0),
+    "liars_dice_belief": lambda: fl.belief(played("liars_dice(dice=2)", "3", "6", "2", "5", "1-6", "2-2"), 0),
+    "oh_hell_sight": lambda: played("oh_hell", *(move.replace("_", " ") for move in OH_HELL.split())).drawing(2),
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_of_the_pages_are_what_is_drawn(name):
+    """To write them anew: `(PAGES / f"{name}.svg").write_text(PICTURES[name]()._repr_svg_())`."""
+    text = (PAGES / f"{name}.svg").read_text(encoding="utf-8")
+    assert text == PICTURES[name]()._repr_svg_() and len(text.encode()) < 20_000
 
 
 def test_native_games_have_pictures_of_their_own():

@@ -51,7 +51,7 @@ class Drawing:
         >>> state = fl.new_state("phantom_ttt")
         >>> state.play(state.parse_action("b2"))
         >>> drawing = state.drawing()
-        >>> [item.title for item in drawing.items if item.text]
+        >>> [item.title for item in drawing.items if item.text and item.place is not None]
         ['b2: x']
         >>> drawing.svg()[:4], sorted(drawing.data())
         ('<svg', ['faces', 'height', 'items', 'title', 'width'])
