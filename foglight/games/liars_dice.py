@@ -237,14 +237,14 @@ def drawing(game, world, seat):
             shown = [int(face) or "" for face in faces]
         else:  # sorted, and nothing before all of one's own are rolled
             shown = (sorted(map(int, faces)) if one == seat else ["?"] * game.dice) if all(own) else [""] * game.dice
-        items += [die(100 + i * (DIE + 8), y, face) for i, face in enumerate(shown)]
+        items += [die(112 + i * (DIE + 8), y, face) for i, face in enumerate(shown)]
     low = 2 * (DIE + 14)
     items.append(line(0.0, low + DIE / 2, "last bid" if bid >= 0 else "no bid yet", "head"))
     if bid >= 0:
-        items.append(line(100, low + DIE / 2, f"{bid // game.sides + 1} ×", "head"))
-        items.append(die(132, low, int(bid % game.sides + 1)))
+        items.append(line(112, low + DIE / 2, f"{bid // game.sides + 1} ×", "head"))
+        items.append(die(144, low, int(bid % game.sides + 1)))
     if get(world, _CALLED) == 1:
-        items.append(line(180, low + DIE / 2, f'seat {get(world, _MOVER)}: "liar"'))
+        items.append(line(192, low + DIE / 2, f'seat {get(world, _MOVER)}: "liar"'))
     return finished(items, drawing_title(game, seat))
 
 
