@@ -84,7 +84,11 @@ def test_clicks_mean_the_legal_actions_of_the_mover(game):
     clickable = 0
     for state in some_states(game, number=10, seed=1):
         for seat in (None, *range(state.num_players)):
-            items = [item for item in state.drawing(seat, choices=True).items if item.actions]
+            picture = state.drawing(seat, choices=True)
+            items = [item for item in picture.items if item.actions]
+            data, root = json.loads(json.dumps(picture.data())), tree(picture)
+            shown = [group.get("data-actions") for group in root if group.get("data-actions")]
+            assert shown == [" ".join(map(str, item["actions"])) for item in data["items"] if item["actions"]]
             found = {action for item in items for action in item.actions}
             asked = state.player >= 0 and seat in (None, state.player)
             assert found == set(state.actions() if asked else ())

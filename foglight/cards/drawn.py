@@ -44,7 +44,7 @@ def trick_drawing(
     for one in order:
         name = f"seat {one}" + (" (you)" if one == seat else "")
         items.append(line(0.0, y + 10, name, "head"))
-        items += [line(0.0, y + 10 + 16 * (i + 1), text) for i, text in enumerate(facts(one))]
+        items += [line(0.0, y + 10 + 16 * (i + 1), text) for i, text in enumerate(filter(None, facts(one)))]
         if seat is None or one == seat:
             visible = seat is None or known or full == 0 or _one_by_one(game, world)
             items += _fan(game, int(tricks.hand(game, world, one)) if visible else 0, _NAMES + _HAND, y)

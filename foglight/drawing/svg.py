@@ -74,7 +74,7 @@ def svg(drawing: Drawing) -> str:
     body = "".join(f"{_group(item)}\n" for item in drawing.items)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="foglight" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img">{_title(drawing.title)}\n<style>{_style(body)}</style>\n'
+        f'height="{height}" role="graphics-document">{_title(drawing.title)}\n<style>{_style(body)}</style>\n'
         f'<rect width="{width}" height="{height}" fill="var(--paper)"/>\n{body}</svg>\n'
     )
 

@@ -326,9 +326,9 @@ def drawing(game, world, seat):
     phase, dealer = get(world, PHASE), get(world, _dealer(game))
 
     def facts(one: int) -> list[str]:
-        bid = drawn.bid_and_tricks(get(world, _bid(game, one)) - 1, taken(world, one)) if phase > DEAL else ""
-        said = [bid] if bid else []
-        return [*said, *(["dealer"] if one == dealer and phase >= DEAL else []), *drawn.voids(game, world, one)]
+        bid = [drawn.bid_and_tricks(get(world, _bid(game, one)) - 1, taken(world, one))] if phase > DEAL else []
+        more = [*(["dealer"] if one == dealer and phase >= DEAL else []), *drawn.voids(game, world, one)]
+        return [*bid, ", ".join(more)]
 
     head = [_situation(game, world, tricks.NONE if seat is None else seat).splitlines()[0]]
     turned = get(world, _turned(game)) if phase > DEAL else None
