@@ -17,6 +17,7 @@ import foglight as fl
 from foglight import fingerprints
 from foglight.compile import interpreted
 from foglight.drawing.layouts import Cell, board_drawing, card, finished, line
+from foglight.drawing.model import Item
 from foglight.drawing.svg import _DARK, _LIGHT, _STYLE, svg
 from foglight.games import game_class
 from foglight.rules import contents, drawing, places
@@ -141,6 +142,10 @@ def test_hostile_texts_are_escaped():
     picture = finished([line(0, 10, bad, "head"), card(0, 20, bad, bad), card(60, 20, "Qs", bad)], bad)
     root = ElementTree.fromstring(svg(picture).encode())
     assert not list(root.iter(f"{NAMESPACE}script")) and "script" in "".join(root.itertext())
+    assert "😀 é" in "".join(ElementTree.fromstring(svg(finished([line(0, 10, "😀 é")]))).itertext())
+    for shape in ("square", "hexagon", "cell", "card", "die", "line", "text", "button"):
+        item = Item(shape, 0.0, 0.0, 40.0, 40.0, "x", bad, bad, place=0, actions=(1,), heat=0.5, note=bad)
+        ElementTree.fromstring(svg(finished([item])))
     cells = [Cell(bad, said=bad)] * 4
     board = board_drawing([f"{bad} {i}" for i in range(4)], 2, cells, bad, {bad: (bad, "")}, [bad])
     assert ElementTree.fromstring(svg(board).encode()).find(f"{NAMESPACE}title").text.startswith("</title></svg>")

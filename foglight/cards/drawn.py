@@ -46,7 +46,7 @@ def trick_drawing(
         items.append(line(0.0, y + 10, name, "head"))
         items += [line(0.0, y + 10 + 16 * (i + 1), text) for i, text in enumerate(filter(None, facts(one)))]
         if seat is None or one == seat:
-            visible = seat is None or known or full == 0 or _one_by_one(game, world)
+            visible = known or int(tricks.hand_size(game, world)) == 0  # or looked at one by one
             items += _fan(game, int(tricks.hand(game, world, one)) if visible else 0, _NAMES + _HAND, y)
         elif known:
             left = full - bits.count(int(tricks.played(game, world, one)))
@@ -61,11 +61,6 @@ def trick_drawing(
 
 def _held(game: Game, world: World, seat: int) -> int:
     return bits.count(int(tricks.hand(game, world, seat)))
-
-
-def _one_by_one(game: Game, world: World) -> bool:
-    """Whether a seat looks at each card as it is dealt."""
-    return int(tricks.hand_size(game, world)) == 0
 
 
 def _places(game: Game) -> dict[int, int]:

@@ -97,9 +97,7 @@ def escaped(text: str) -> str:
     """Text as part of XML; characters that XML does not allow become question marks."""
     for sign, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
         text = text.replace(sign, entity)
-    return "".join(
-        c if c in "\t\n" or (c >= " " and not "\ud800" <= c <= "\udfff" and c < "\ufffe") else "?" for c in text
-    )
+    return "".join("?" if c < " " or "\ud800" <= c <= "\udfff" or c in "\ufffe\uffff" else c for c in text)
 
 
 def _title(text: str) -> str:
@@ -127,12 +125,11 @@ def _number(value: float) -> str:
 
 def _drawn(item: Item) -> str:
     if item.shape == "text":
-        kind = {"note": "say"}.get(item.role, item.role)
-        return _text(item.x, item.y, item.text, kind)
+        return _text(item.x, item.y, item.text, "say" if item.role == "note" else _words(item.role))
     if item.shape == "line":
         ends = item.x, item.y, item.x + item.width, item.y + item.height
         x, y, right, low = map(_number, ends)
-        return f'<path class="line-{item.role}" d="M{x} {y}L{right} {low}"/>'
+        return f'<path class="line-{_words(item.role)}" d="M{x} {y}L{right} {low}"/>'
     heat = _outline(item, f'heat" fill-opacity="{0.12 + 0.68 * item.heat:.2f}') if item.heat is not None else ""
     shape = _outline(item, _words(item.shape, item.role)) if item.shape != "cell" or item.heat is None else ""
     return shape + _pattern(item) + heat + _face(item)
@@ -193,7 +190,8 @@ def _size_of(item: Item) -> str:
 
 
 def _words(*words: str) -> str:
-    return " ".join(filter(None, words))
+    """Words of a class."""
+    return escaped(" ".join(filter(None, words)))
 
 
 def _mark(item: Item, y: float) -> str:

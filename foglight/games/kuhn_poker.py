@@ -170,16 +170,12 @@ def view(game, world, seat):
 
 @implements(KuhnPoker)
 def drawing(game, world, seat):
-    held = [contents_[:1].upper() for contents_ in contents(game, world)]
-    done = get(world, _TAKEN)
-    said = [
-        ("checks", "bets")[_action(world, i)]
-        if 1 not in [_action(world, j) for j in range(i)]
-        else ("folds", "calls")[_action(world, i)]
-        for i in range(done)
-    ]
-    below = [f"seat {i % 2} {what}" for i, what in enumerate(said)]
-    return hands_drawing(game, seat, held, [f"pot {_pot(world)}", ", ".join(below)])
+    cards, said = [held[0].upper() for held in contents(game, world)], []
+    for i in range(get(world, _TAKEN)):
+        facing_bet = any(_action(world, j) == _BET for j in range(i))
+        verbs = ("folds", "calls") if facing_bet else ("checks", "bets")
+        said.append(f"seat {i % 2} {verbs[_action(world, i)]}")
+    return hands_drawing(game, seat, cards, [f"pot {_pot(world)}", ", ".join(said)])
 
 
 @implements(KuhnPoker)

@@ -59,7 +59,7 @@ class Marginals:
     def drawing(self, title: str = "") -> Drawing:
         """The belief as a picture, over what the viewer sees, as plain data."""
         base = self.sight
-        if base is None and self.source is not None:
+        if base is None and self.columns and self.source is not None:
             start = drawing(self.source.game, State(self.source.game).world, None)  # for its layout alone
             layout = (
                 item for item in start.items if item.place is not None or item.shape == "line" or item.role == "label"
