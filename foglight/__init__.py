@@ -9,6 +9,7 @@ from foglight.agents import Agent, Explanation, Seat, agent_names, load_agent
 from foglight.arena.match import MatchResult, play_match
 from foglight.arena.referee import IllegalAction, Record, Timing, play_game
 from foglight.compile import constants, implements, jitable
+from foglight.drawing.model import Drawing
 from foglight.games import game_names, load_game
 from foglight.names import BadInput, Between, OneOf
 from foglight.playouts import random_playouts
@@ -177,6 +178,7 @@ __all__ = [
     "Centipawns",
     "Checks",
     "DatasetRequest",
+    "Drawing",
     "Evaluator",
     "Even",
     "Explanation",

@@ -85,7 +85,8 @@ def _parts(made: type | FunctionType) -> set[str]:
             front += [*further, *given, wrapped]
         elif isinstance(value, type):
             parts.add(f"{name} {sorted(base.__qualname__ for base in value.__bases__)}")
-            front += [*value.__bases__, *rules_of(value).values()]
+            # pictures are for people alone: no agent sees one
+            front += [*value.__bases__, *(rule for name, rule in rules_of(value).items() if name != "drawing")]
             for attribute, content in vars(value).items():
                 # names such as __doc__ and __slotnames__ belong to Python, which adds some of them at any time
                 if not attribute.startswith("__") or isinstance(content, FunctionType | classmethod):

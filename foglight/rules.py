@@ -18,6 +18,8 @@ from numpy import uint64
 
 from foglight.addresses import game_text
 from foglight.compile import GameClass, allocates, jitable, optional, required
+from foglight.drawing.layouts import drawing_title, plain_drawing
+from foglight.drawing.model import Drawing
 from foglight.randomness import below, fold, weighted
 
 PUBLIC = -1  # the viewer that observes what every seat observes; seats are viewers too
@@ -269,6 +271,20 @@ def places(game: Game) -> tuple[list[str], int]:
 def contents(game: Game, world: World) -> list[str]:
     """The content of each of the places: a short word, `.` for nothing."""
     return []
+
+
+@optional
+def drawing(game: Game, world: World, seat: int | None) -> Drawing:
+    """A picture of what a seat sees, which reveals no more than its observations; of the whole world if seat is None.
+
+    Each place is drawn once at most. The actions of an item are those that a click may mean; they need not be legal,
+    and must not depend on what the seat does not know, such as whose turn it is in a phantom game. The default draws
+    the contents of places on boards, or the text of `board` or `view`.
+    """
+    names, columns = places(game)
+    if seat is not None:
+        return plain_drawing(view(game, world, seat), drawing_title(game, seat), names, columns, [])
+    return plain_drawing(board(game, world), drawing_title(game, None), names, columns, contents(game, world))
 
 
 # Storage of worlds; a game whose worlds are not rows of words overrides these -----------------------------------------

@@ -5,11 +5,15 @@ Algorithms work on worlds, never on a State.
 
 import importlib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from foglight.compile import has_rule, kernel
+from foglight.drawing.layouts import with_caption, with_choices
+from foglight.drawing.model import Drawing
+from foglight.files import write_whole
 from foglight.games import is_openspiels, load_game
 from foglight.names import BadInput, choose, listed
 from foglight.rules import (
@@ -24,6 +28,7 @@ from foglight.rules import (
     board,
     chance,
     copy_world,
+    drawing,
     legal,
     max_legal,
     new_worlds,
@@ -37,7 +42,6 @@ from foglight.rules import (
     view,
     why_not,
 )
-from foglight.text import html_text
 
 _SHOWN = 8  # actions that `repr` names, the last ones
 
@@ -180,8 +184,26 @@ class State:
             return f"over, returns {', '.join(f'{payoff:g}' for payoff in self._returns)}"
         return "chance to move" if self.player == CHANCE else f"seat {self.player} to move"
 
-    def _repr_html_(self) -> str:
-        return html_text(str(self), f"{self.game}: {self._situation_text()}")
+    def drawing(self, seat: int | None = None, *, choices: bool = False) -> Drawing:
+        """A picture of what a seat sees, as plain data; of the whole truth if `seat` is None.
+
+        With `choices`, items have the legal actions that a click on them means, and actions that belong to no item are
+        buttons; but only if the seat, or with None any seat, is to move.
+        """
+        if seat is not None and not 0 <= seat < self.num_players:
+            raise BadInput(f"there is no seat {seat}; give one from 0 to {self.num_players - 1}, or None for the truth")
+        legal = {}
+        if choices and self.player >= 0 and seat in (None, self.player):
+            legal = {action: self.action_text(action) for action in self._actions}
+        picture = drawing(self.game, self.world, seat)
+        return with_choices(picture if seat is not None else with_caption(picture, self._situation_text()), legal)
+
+    def draw(self, path: Path | str, seat: int | None = None) -> None:
+        """Write a picture of what a seat sees, or of the whole truth, as an SVG file."""
+        write_svg(self.drawing(seat), path)
+
+    def _repr_svg_(self) -> str:
+        return self.drawing().svg()
 
     def action_text(self, action: int) -> str:
         """The name of an action."""
@@ -277,6 +299,16 @@ def replay(game: Game, actions: Iterable[int]) -> State:
     for action in actions:
         state.play(action)
     return state
+
+
+def write_svg(picture: Drawing, path: Path | str) -> None:
+    """Write a drawing as an SVG file, whole or not at all."""
+    path = Path(path)
+    if path.suffix.lower() != ".svg":
+        raise BadInput(f"cannot draw {path}; its name must end in .svg")
+    if not path.parent.is_dir():
+        raise BadInput(f"cannot draw {path}: there is no folder {path.parent}; make it, or choose another file")
+    write_whole(path, picture.svg().encode())
 
 
 @kernel

@@ -62,15 +62,12 @@ def markdown(columns: Sequence[str], rows: Iterable[Sequence[Any]], left: Iterab
 def html_table(rows: Sequence[Mapping[str, Any]], caption: str = "") -> str:
     """Rows as a table of HTML; the keys of the first row are the headings."""
     head = "".join(f"<th>{_escape(str(column))}</th>" for column in (rows[0] if rows else ()))
-    body = [[(str(value), None) for value in row.values()] for row in rows]
-    return html_grid(body, caption, f"<thead><tr>{head}</tr></thead>")
-
-
-def html_grid(rows: Sequence[Sequence[tuple[str, float | None]]], caption: str = "", head: str = "") -> str:
-    """Cells as a table of HTML. Each is a text and its heat from 0 to 1, or None; `head` is HTML already."""
-    lines = ["".join(f"<td{_style(heat)}>{_escape(text)}</td>" for text, heat in row) for row in rows]
-    title = f"<caption>{_escape(caption)}</caption>" if caption else ""
-    return f"<table>{title}{head}<tbody>{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody></table>"
+    lines = ["".join(f"<td>{_escape(str(value))}</td>" for value in row.values()) for row in rows]
+    title, body = (
+        f"<caption>{_escape(caption)}</caption>" if caption else "",
+        "".join(f"<tr>{row}</tr>" for row in lines),
+    )
+    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def html_text(text: str, caption: str = "") -> str:
@@ -89,18 +86,5 @@ def ansi(text: str, heat: float | None) -> str:
     """Text on the colour of its heat, from 0 to 1, by the codes of terminals; without heat it stays as it is."""
     if heat is None:
         return text
-    red, green, blue = _colour(heat)
-    return f"\x1b[48;2;{red};{green};{blue}m{text}\x1b[0m"
-
-
-def _style(heat: float | None) -> str:
-    if heat is None:
-        return ""
-    red, green, blue = _colour(heat)
-    return f' style="background:rgb({red},{green},{blue});color:white"'
-
-
-def _colour(heat: float) -> tuple[int, int, int]:
-    """Red, green and blue of a heat from 0 to 1."""
     level = int(40 + 180 * heat)
-    return level, level // 4, 0
+    return f"\x1b[48;2;{level};{level // 4};0m{text}\x1b[0m"

@@ -250,6 +250,19 @@ def peeking_view(game, world, seat):
     return CARD["view"](game, world, seat) + f", the other has {get(world, CARDS[1 - seat])}"
 
 
+def peeking_drawing(game, world, seat):
+    from foglight.drawing.layouts import finished, line
+
+    cards = (0, 1) if seat is None or get(world, CALLED) else (seat,)
+    return finished([line(0, 10, f"seat {i} has {get(world, CARDS[i])}") for i in cards])
+
+
+def double_drawing(game, world, seat):
+    from foglight.drawing.layouts import back, finished
+
+    return finished([back(0, 0, place=0), back(50, 0, place=0)])
+
+
 def telling_text(game, before, action, after, viewer):
     said = CARD["observation_text"](game, before, action, after, viewer)
     return f"{said}: {RANKS[action]}" if get(before, MOVES) == 0 else said
@@ -395,6 +408,9 @@ def faults():
         "public card": (card_game(observe=public_card), "public observations", "PUBLIC observes something"),
         "observe changes a world": (card_game(observe=changing), "unchanged worlds", "`observe` changes a world"),
         "view leaks": (card_game(view=peeking_view), "views", "`view` leaks"),
+        "drawing leaks": (card_game(drawing=peeking_drawing), "drawings", "`drawing` leaks"),
+        "a place drawn twice": (card_game(drawing=double_drawing, places=unplaced, contents=held), "drawings",
+                                "draws places [0, 0], not each of 3"),
         "text leaks": (card_game(observation_text=telling_text), "observation texts", "`observation_text` leaks"),
         "names leak": (card_game(action_names=telling_names), "action names", "`action_names` leaks"),
         "one name for two actions": (card_game(action_names=one_name), "action names", "'go' stands for both actions"),

@@ -7,7 +7,7 @@ from typing import Annotated
 import pytest
 
 import foglight as fl
-from foglight.text import aligned, ansi, html_grid, html_table, html_text
+from foglight.text import aligned, ansi, html_table, html_text
 
 
 def played(game, *moves):
@@ -140,9 +140,6 @@ def analysis():
 
 
 HTML = {
-    "state": (lambda: played("phantom_ttt", "b2"), {"div": 1, "pre": 1}, "2 . x ."),
-    "belief of a board": (lambda: fl.belief(played("phantom_ttt", "b2", "a1"), 0), {"td": 9, "pre": 1}, "o 12%"),
-    "belief of cards": (lambda: fl.belief(played("kuhn_poker", *JACK)), {"tr": 3, "td": 12}, "50%"),
     "policy": (lambda: fl.solve("kuhn_poker", 10), {"table": 1, "tr": 5}, "12 information states"),
     "policy table": (lambda: fl.Uniform().table("kuhn_poker"), {"tr": 13, "td": 48, "th": 4}, "fold 50 %  call 50 %"),
     "match": (match, {"tr": 3, "td": 8}, "4.6% to 69.9%"),
@@ -153,7 +150,7 @@ HTML = {
 
 
 @pytest.mark.parametrize("name", HTML)
-def test_notebooks_get_tables_and_boards(name):
+def test_notebooks_get_tables(name):
     make, tags, text = HTML[name]
     page = Balance(make()._repr_html_())
     assert tags.items() <= page.tags.items() and text in page.text
@@ -161,7 +158,7 @@ def test_notebooks_get_tables_and_boards(name):
 
 def test_texts_are_escaped():
     bad = "<b>&\"'</b>"
-    for html in (html_table([{bad: bad}], bad), html_grid([[(bad, 0.5)]], bad), html_text(bad, bad)):
+    for html in (html_table([{bad: bad}], bad), html_text(bad, bad)):
         page = Balance(html)
         assert "b" not in page.tags and set(page.text.split("</b>")) == {"<b>&\"'", ""}
 

@@ -111,7 +111,7 @@ def test_colours_mark_what_is_uncertain():
         found = fl.belief(state, 0)
         coloured = found.heat(colour=True)
         assert len(re.findall(r"\x1b\[48;2;\d+;\d+;0m", coloured)) == uncertain
-        assert found._repr_html_().count("background:rgb") == uncertain
+        assert found._repr_svg_().count('class="heat"') == uncertain
         plain = re.sub(r"\x1b\[[\d;]*m", "", coloured)
         assert [line.rstrip() for line in plain.splitlines()] == found.heat().splitlines()
 

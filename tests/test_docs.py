@@ -37,7 +37,7 @@ PYTHON = {
     "docs/sketches.md": 1,
     "docs/solving.md": 3,
     "docs/values.md": 1,
-    "docs/writing_games.md": 4,
+    "docs/writing_games.md": 5,
     "docs/results/arena.md": 2,
     "docs/results/solving.md": 2,
 }
@@ -49,7 +49,7 @@ OUTPUTS = {
     "docs/search.md": 2,
     "docs/sketches.md": 1,
     "docs/solving.md": 1,
-    "docs/writing_games.md": 2,
+    "docs/writing_games.md": 3,
     "docs/results/arena.md": 2,
     "docs/results/solving.md": 1,
 }

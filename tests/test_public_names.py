@@ -47,6 +47,7 @@ def test_a_public_name_shows_how_it_is_used(name):
 RESULTS = [
     "Analysis",
     "Checks",
+    "Drawing",
     "Explanation",
     "HistoryFilter",
     "IllegalAction",

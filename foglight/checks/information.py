@@ -1,5 +1,6 @@
-"""Positions that look the same to a seat, compared: what is legal, what the public knows, and what people are told."""
+"""Positions that look the same to a seat, compared: what is legal, what is public, what people are told and shown."""
 
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -8,12 +9,15 @@ from foglight.checks.positions import Play, Position, viewer_text, where
 from foglight.checks.report import Checks
 from foglight.checks.strict import Broken
 from foglight.compile import has_rule
+from foglight.drawing.model import Drawing
 from foglight.names import failure
 from foglight.rules import (
     MOST_FEATURES,
     PUBLIC,
     action_names,
     contents,
+    drawing,
+    num_actions,
     observation_text,
     places,
     public_features,
@@ -34,6 +38,7 @@ class InformationStates:
         self.features: dict[tuple[int, ...], tuple[Position, bytes]] = {}  # by public observations
         self.lengths: set[int] = set()  # numbers of public features
         self.has_features = has_rule("public_features", type(play.game))
+        self.has_drawing = has_rule("drawing", type(play.game))
         self.has_places = has_rule("places", type(play.game)) or has_rule("contents", type(play.game))
 
     def take(self, position: Position) -> None:
@@ -44,6 +49,8 @@ class InformationStates:
             self._places(position)
         if self.has_features:
             self._features(position)
+        if self.has_drawing:
+            self._drawn(position, None)
         for seat in range(self.play.seats):
             known = self.first.setdefault((seat, position.seen_by(seat)), position)
             if known is position:
@@ -84,19 +91,45 @@ class InformationStates:
             self.checks.count("views")
             one, two = (self._text(view, position, seat) for position in (known, other))
             if one != two:
-                self._fault(
-                    "views",
-                    f"`view` leaks, or `observe` does not tell the seat: it says {_quoted(one, two)}",
-                    known,
-                    other,
-                    seat,
-                )
+                said = f"`view` leaks, or `observe` does not tell the seat: it says {_quoted(one, two)}"
+                self._fault("views", said, known, other, seat)
+            if self.has_drawing:
+                self._same_drawing(known, other, seat)
             self.checks.count("observation texts")
             logs = self._log(known, seat), self._log(other, seat)
             if logs[0] != logs[1]:
                 different = next((pair for pair in zip(*logs, strict=False) if pair[0] != pair[1]), ("more", "less"))
                 said = f"`observation_text` leaks: it says {_quoted(*different)}"
                 self._fault("observation texts", said, known, other, seat)
+
+    def _same_drawing(self, known: Position, other: Position, seat: int) -> None:
+        one, two = self._drawn(known, seat), self._drawn(other, seat)
+        if one == two:
+            return
+        if (one.title, one.faces) != (two.title, two.faces):
+            said = _quoted(f"{one.title} {one.faces}", f"{two.title} {two.faces}")
+        else:
+            items = zip_longest(map(str, one.items), map(str, two.items), fillvalue="nothing")
+            sizes = (f"{one.width} by {one.height}", f"{two.width} by {two.height}")
+            said = _quoted(*next((pair for pair in items if pair[0] != pair[1]), sizes))
+        self._fault("drawings", f"`drawing` leaks: it has {said}", known, other, seat)
+
+    def _drawn(self, position: Position, seat: int | None) -> Drawing:
+        """What `drawing` gives; a drawing with each place at most once."""
+        picture = self._guarded(drawing, position, seat)
+        self.checks.count("drawings")
+        if not isinstance(picture, Drawing):
+            raise Broken("drawings", f"`drawing` gives {type(picture).__name__}, not a Drawing,", position)
+        wrong, most = "", len(places(self.game)[0])
+        places_drawn = [item.place for item in picture.items if item.place is not None]
+        actions = {action for item in picture.items for action in item.actions}
+        if len(places_drawn) != len(set(places_drawn)) or not set(places_drawn) <= set(range(most)):
+            wrong = f"draws places {places_drawn}, not each of {most} at most once,"
+        elif actions and not (min(actions) >= 0 and max(actions) < num_actions(self.game)):
+            wrong = f"has actions from {min(actions)} to {max(actions)}, beyond those of the game,"
+        if wrong:
+            self.checks.add("drawings", f"`drawing` {wrong} {where(self.game, position)}", position.history)
+        return picture
 
     def _same_choices(self, known: Position, other: Position, seat: int) -> None:
         self.checks.count("legal by observation")
@@ -182,16 +215,19 @@ class InformationStates:
             self.checks.add("public features", f"{said} {where(self.game, position)}", position.history)
 
     def _text(self, rule: Any, position: Position, *rest: Any) -> str:
-        """What a rule says; it must not change the world."""
+        return str(self._guarded(rule, position, *rest))
+
+    def _guarded(self, rule: Any, position: Position, *rest: Any) -> Any:
+        """What a rule gives; it must not change the world."""
         world = position.world
         before = world.tobytes() if hasattr(world, "tobytes") else None
         try:
-            text = rule(self.game, world, *rest)
+            given = rule(self.game, world, *rest)
         except Exception as error:
             raise Broken("running rules", f"`{rule.__name__}` fails with {failure(error)},", position) from error
         if before is not None and world.tobytes() != before:
             raise Broken("unchanged worlds", f"`{rule.__name__}` changes the world", position)
-        return str(text)
+        return given
 
     def _log(self, position: Position, seat: int) -> list[str]:
         """What a seat is told, step by step."""

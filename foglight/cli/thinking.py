@@ -1,4 +1,4 @@
-"""Commands that look into a game: solve, belief, sparsity, analyse."""
+"""Commands that look into a game: solve, belief, draw, sparsity, analyse."""
 
 import json
 import time
@@ -111,7 +111,9 @@ def belief(
     store: FromStore = None,
     number: Number = 0,
     after: After = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the belief into this file.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--picture", "--plot", help="Draw the belief into this file, such as belief.svg.")
+    ] = None,
     seed: Seed = 0,
     json_: Json = False,
 ) -> None:
@@ -124,6 +126,22 @@ def belief(
         typer.echo(json.dumps(found.summary(), indent=2))
         return
     out.print(Text.from_ansi(found.text(colour=out.is_terminal)), soft_wrap=True)
+
+
+@app.command()
+def draw(
+    game: Game,
+    moves: Moves = None,
+    picture: Annotated[Path, typer.Option(help="The file to write; its name ends in .svg.")] = Path("game.svg"),
+    seat: Annotated[int | None, typer.Option(help="Draw what this seat sees; by default the whole truth.")] = None,
+    store: FromStore = None,
+    number: Number = 0,
+    after: After = None,
+) -> None:
+    """Draw a position into an SVG file: the whole truth, or what one seat sees."""
+    state = _position(game, moves, store, number, after)
+    state.draw(picture, seat)
+    typer.echo(f"{picture} written")
 
 
 @app.command()

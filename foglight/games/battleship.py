@@ -19,6 +19,7 @@ from numpy import int64, uint64
 from foglight import bits, text
 from foglight.bits import get, put
 from foglight.compile import constants, implements, jitable
+from foglight.drawing.layouts import LABEL, LINE, Cell, beside, drawing_title, finished, line, squares, stacked
 from foglight.names import BadInput, Between, OneOf
 from foglight.randomness import below
 from foglight.rules import PUBLIC, TERMINAL, Bounds, World, game
@@ -27,6 +28,8 @@ ALLOWED, FORBIDDEN = 0, 1
 _PLACED = 1  # observation codes: 1 a ship of another seat was placed; then own placements; then shots with results
 _WATER, _HIT, _SUNK = 0, 1, 2
 _RESULTS = ("water", "hit", "sunk")
+_FACES = {"#": ("#", "ship"), "*": ("*", "hit"), "o": ("o", "water")}  # in pictures
+_SAID = {"#": "ship", "*": "hit", "o": "water"}
 # by width of the board and a number n: the cells of the first n columns, on eight rows
 _LEFT_OF = np.array(
     [
@@ -340,6 +343,43 @@ def view(game, world, seat):
         f"you are seat {seat}, {left} shots left; # ship, * hit, o water\n"
         f"your sea:\n{_sea(game, world, seat, True)}\ntheir sea:\n{_sea(game, world, 1 - seat, False)}"
     )
+
+
+@implements(Battleship)
+def drawing(game, world, seat):
+    names, columns = places(game)
+    area, ships = game.width * game.height, len(game.ships)
+    clicks = _clicks(game, world, player(game, world) if seat is None else seat)
+    seas = []
+    for owner in range(2):
+        shot, fleet = world[2 * ships + 1 - owner], _fleet(game, world, owner)
+        sets = {"*": shot & fleet, "o": shot & ~fleet}
+        marks = text.marks(area, {**sets, "#": fleet} if seat in (None, owner) else sets)
+        cells = [
+            Cell(mark, "sea", tuple(clicks.get((owner, i), ())), _SAID.get(mark, "")) for i, mark in enumerate(marks)
+        ]
+        whose = f"seat {owner}" + (" (you)" if owner == seat else "")
+        lost = f"{whose}: {_losses(game, world, owner)} of {ships} sunk"
+        sea = squares(names[owner * area : (owner + 1) * area], columns, cells, _FACES, owner * area)
+        seas.append(stacked([line(LABEL, LINE / 2, lost, "head")], sea, gap=4.0))
+    return finished(beside(*seas), drawing_title(game, seat), _FACES)
+
+
+def _clicks(game: Battleship, world: World, seat: int) -> dict[tuple[int, int], list[int]]:
+    """By sea and cell, what a click of the seat there may mean: a shot, or a ship that begins or ends there."""
+    area, taken = game.width * game.height, get(world, _taken(game))
+    if seat < 0:
+        return {}
+    if not _placing(game, world):
+        return {(1 - seat, i): [i] for i in range(area)}
+    ship = min((taken + 1 - seat) // 2, len(game.ships) - 1)  # the seat's next one
+    found: dict[tuple[int, int], list[int]] = {}
+    for action in range(area, 3 * area):
+        first = action % area
+        last = first + (game.ships[ship] - 1) * (game.width if action >= 2 * area else 1)
+        for i in {first, last}:
+            found.setdefault((seat, i), []).append(action)
+    return found
 
 
 @implements(Battleship)

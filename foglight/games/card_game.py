@@ -16,7 +16,7 @@ from numpy import int64, uint64
 
 from foglight import bits
 from foglight.bits import get
-from foglight.cards import codes, showing, tricks
+from foglight.cards import codes, drawn, showing, tricks
 from foglight.cards.codes import seen
 from foglight.cards.deck import block, card_names, cards_text
 from foglight.cards.tricks import PHASE, PLAY, taken
@@ -136,6 +136,15 @@ def board(game, world):
 @implements(CardGame)
 def view(game, world, seat):
     return showing.view_text(game, world, seat, _in_play(game, world))
+
+
+@implements(CardGame)
+def drawing(game, world, seat):
+    def facts(one: int) -> list[str]:
+        return [f"{taken(world, one)} tricks", *drawn.voids(game, world, one)]
+
+    hidden = f"{_IN_PLAY - 2 * _TO_EACH} of the {_IN_PLAY} cards stay hidden"
+    return drawn.trick_drawing(game, world, seat, facts, [hidden])
 
 
 @implements(CardGame)

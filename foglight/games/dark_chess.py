@@ -45,8 +45,10 @@ from foglight.chess.board import (
     of_kind,
     pieces_of,
 )
+from foglight.chess.drawn import chess_drawing, moves_by_square
 from foglight.chess.repetition import HISTORY_WORDS, remember
 from foglight.compile import compiled_twin, constants, implements, jitable, kernel
+from foglight.drawing.layouts import drawing_title
 from foglight.names import Between, OneOf
 from foglight.randomness import fold
 from foglight.rules import PUBLIC, TERMINAL, Bounds, game
@@ -287,6 +289,18 @@ def _dark_fen(size: int, words: bytes, seat: int) -> str:
     facts = world.copy()
     facts[STATE] = _facts(world, seat)
     return notation.fen(size, facts, _signs(size, world, seat))
+
+
+@implements(DarkChess)
+def drawing(game, world, seat):
+    turn = get(world, TURN)
+    signs = notation.letters(world) if seat is None else _signs(game.size, world, seat)
+    moving = seat in (None, turn) and world[STATE] >> uint64(FREE_BITS) == uint64(0)
+    clicks = moves_by_square(game.size, world) if moving else (lambda square: ())
+    below = [f"move {1 + get(world, PLIES) // 2}, {_NAMES[turn]} to move"]
+    if seat is not None:
+        below.insert(0, f"you are {_NAMES[seat]}")
+    return chess_drawing(game.size, signs, clicks, drawing_title(game, seat), below)
 
 
 @implements(DarkChess)

@@ -17,6 +17,7 @@ from numpy import int64, uint64
 
 from foglight import bits, text
 from foglight.compile import constants, implements, jitable
+from foglight.drawing.layouts import LABEL, LINE, MARKS, Cell, drawing_title, finished, hexagons, line, stacked
 from foglight.names import Between
 from foglight.randomness import below
 from foglight.rules import TERMINAL, Bounds, game
@@ -177,6 +178,19 @@ def view(game, world, seat):
     goal = "top to bottom" if seat == 0 else "left to right"
     stones = {mine: world[_STONES + seat], theirs: world[_MET + seat]}
     return f"you are {mine}, {goal}\n{text.grid(game.rows, game.cols, stones, slant=1)}"
+
+
+@implements(DarkHex)
+def drawing(game, world, seat):
+    stones = [world[_STONES], world[_STONES + 1]]
+    if seat is not None:
+        stones[1 - seat] = world[_MET + seat]
+    names, columns = places(game)
+    marks = text.marks(len(names), {"x": stones[0], "o": stones[1]})
+    cells = [Cell(mark, actions=(i,) if mark == "." else ()) for i, mark in enumerate(marks)]
+    below = "x joins top and bottom, o joins left and right" if seat is None else f"you are {'xo'[seat]}"
+    board_ = hexagons(names, columns, cells, MARKS)
+    return finished(stacked(board_, [line(LABEL, LINE / 2, below)]), drawing_title(game, seat), MARKS)
 
 
 @implements(DarkHex)

@@ -18,6 +18,9 @@ from numpy import uint64
 from foglight import bits
 from foglight.bits import get, put
 from foglight.compile import constants, implements, jitable
+from foglight.drawing import layouts
+from foglight.drawing.layouts import CARD, back, drawing_title, finished, line, slot
+from foglight.drawing.model import Item
 from foglight.names import Between, OneOf
 from foglight.randomness import below
 from foglight.rules import CHANCE, PUBLIC, TERMINAL, Bounds, World, game
@@ -263,6 +266,35 @@ def view(game, world, seat):
     if game.information == PERFECT:
         lines.append(f"their hand: {_hand(world, 1 - seat)}")
     return "\n".join(lines)
+
+
+@implements(Goofspiel)
+def drawing(game, world, seat):
+    prize, bid, left = get(world, _PRIZE), get(world, _BID), 110.0
+    playing = prize and get(world, _HANDS[0])
+    items = [line(0.0, CARD[1] / 2, "prize", "head")]
+    items.append(
+        layouts.card(left, 0.0, str(prize), f"prize {prize}", role="best") if playing else slot(left, 0.0, "no prize")
+    )
+    for one in range(2):
+        y, hand = (one + 1) * (CARD[1] + 14), get(world, _HANDS[one])
+        items.append(line(0.0, y + 16, f"seat {one}" + (" (you)" if one == seat else ""), "head"))
+        items.append(line(0.0, y + 34, f"{get(world, _POINTS[one])} points"))
+        cards = [i for i in range(game.cards) if hand >> i & 1]
+        if seat in (None, one) or game.information == PERFECT:
+            clicks = seat in (None, one)
+            items += [
+                layouts.card(left + (CARD[0] + 4) * i, y, str(n + 1), actions=(n,) if clicks else ())
+                for i, n in enumerate(cards)
+            ]
+        else:
+            items += [back(left + (CARD[0] + 4) * i, y) for i in range(len(cards))]
+        if one == 0 and bid:
+            x = left + (CARD[0] + 4) * (game.cards + 0.5)
+            shown = layouts.card(x, y, str(bid), f"the bid of seat 0: {bid}", role="best")
+            items.append(shown if seat in (None, 0) else back(x, y, "the bid of seat 0, face down"))
+            items.append(Item("text", x + CARD[0] / 2, y - 7, text="bid", role="label"))
+    return finished(items, drawing_title(game, seat))
 
 
 @implements(Goofspiel)

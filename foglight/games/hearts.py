@@ -22,7 +22,7 @@ from numpy import uint64
 
 from foglight import bits
 from foglight.bits import get, put
-from foglight.cards import codes, showing, tricks
+from foglight.cards import codes, drawn, showing, tricks
 from foglight.cards.codes import seen
 from foglight.cards.deck import card_names, card_text, cards_text, stripe
 from foglight.cards.tricks import DEAL, MOVER, OVER, PASS, PHASE, PLAY, SETUP, enter, hand, played, set_hand
@@ -317,6 +317,18 @@ def view(game, world, seat):
         giver = (seat - get(world, _DIRECTION)) & 3
         lines.append(f"you get {cards_text(game, passed_by(world, giver))} from seat {giver}")
     return showing.view_text(game, world, seat, *lines)
+
+
+@implements(Hearts)
+def drawing(game, world, seat):
+    def facts(one: int) -> list[str]:
+        said = [f"{get(world, _points(one))} points", *drawn.voids(game, world, one)]
+        passes = cards_text(game, passed_by(world, one))
+        return [*said, f"passes {passes}"] if seat in (None, one) and get(world, _chosen(one)) else said
+
+    direction = get(world, _DIRECTION)  # the direction "nowhere" is not observed
+    head = [f"passing {_DIRECTIONS[direction]}" if direction else "hearts and the queen of spades count"]
+    return drawn.trick_drawing(game, world, seat, facts, head, full=_RANKS)
 
 
 @implements(Hearts)

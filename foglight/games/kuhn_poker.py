@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from foglight.bits import get, put
 from foglight.compile import constants, implements, jitable
+from foglight.drawing.layouts import hands_drawing
 from foglight.rules import CHANCE, NOTHING, TERMINAL, Bounds, World, game
 from foglight.text import does
 
@@ -165,6 +166,16 @@ def board(game, world):
 @implements(KuhnPoker)
 def view(game, world, seat):
     return f"you are seat {seat} with {_card(world, seat)}, pot {_pot(world)}"
+
+
+@implements(KuhnPoker)
+def drawing(game, world, seat):
+    cards, said = [held[0].upper() for held in contents(game, world)], []
+    for i in range(get(world, _TAKEN)):
+        facing_bet = any(_action(world, j) == _BET for j in range(i))
+        verbs = ("folds", "calls") if facing_bet else ("checks", "bets")
+        said.append(f"seat {i % 2} {verbs[_action(world, i)]}")
+    return hands_drawing(game, seat, cards, [f"pot {_pot(world)}", ", ".join(said)])
 
 
 @implements(KuhnPoker)

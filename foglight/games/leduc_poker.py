@@ -17,6 +17,7 @@ from numpy import uint64
 from foglight import bits
 from foglight.bits import get, put
 from foglight.compile import constants, implements, jitable
+from foglight.drawing.layouts import hands_drawing
 from foglight.randomness import below
 from foglight.rules import CHANCE, NOTHING, TERMINAL, Bounds, World, game
 from foglight.text import does
@@ -264,6 +265,13 @@ def board(game, world):
 @implements(LeducPoker)
 def view(game, world, seat):
     return f"you are seat {seat} with {_card(world, _CARDS[seat])}, {_table(world)}"
+
+
+@implements(LeducPoker)
+def drawing(game, world, seat):
+    public = _card(world, _PUBLIC_CARD)
+    stakes = f"stakes {get(world, _STAKES[0])} and {get(world, _STAKES[1])}"
+    return hands_drawing(game, seat, contents(game, world), [stakes], public if public != "--" else "")
 
 
 @implements(LeducPoker)

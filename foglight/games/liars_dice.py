@@ -17,6 +17,7 @@ from numpy import uint64
 
 from foglight.bits import get, put
 from foglight.compile import constants, implements, jitable
+from foglight.drawing.layouts import DIE, die, drawing_title, finished, line
 from foglight.names import Between
 from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL, Bounds, World, game
 
@@ -222,6 +223,29 @@ def view(game, world, seat):
     rolled = [_die(world, seat * game.dice + i) for i in range(game.dice)]
     dice = " ".join(map(str, sorted(rolled))) if all(rolled) else "no dice yet"
     return f"you are seat {seat} with {dice}, {_table(game, world)}"
+
+
+@implements(LiarsDice)
+def drawing(game, world, seat):
+    items, bid = [], get(world, _BID) - 1
+    for one in range(2):
+        faces = [_die(world, one * game.dice + i) for i in range(game.dice)]
+        own = [_die(world, (one if seat is None else seat) * game.dice + i) for i in range(game.dice)]
+        y = one * (DIE + 14)
+        items.append(line(0.0, y + DIE / 2, f"seat {one}" + (" (you)" if one == seat else ""), "head"))
+        if seat is None:
+            shown = [int(face) or "" for face in faces]
+        else:  # sorted, and nothing before all of one's own are rolled
+            shown = (sorted(map(int, faces)) if one == seat else ["?"] * game.dice) if all(own) else [""] * game.dice
+        items += [die(112 + i * (DIE + 8), y, face) for i, face in enumerate(shown)]
+    low = 2 * (DIE + 14)
+    items.append(line(0.0, low + DIE / 2, "last bid" if bid >= 0 else "no bid yet", "head"))
+    if bid >= 0:
+        items.append(line(112, low + DIE / 2, f"{bid // game.sides + 1} ×", "head"))
+        items.append(die(144, low, int(bid % game.sides + 1)))
+    if get(world, _CALLED) == 1:
+        items.append(line(192, low + DIE / 2, f'seat {get(world, _MOVER)}: "liar"'))
+    return finished(items, drawing_title(game, seat))
 
 
 @implements(LiarsDice)

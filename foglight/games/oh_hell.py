@@ -20,7 +20,7 @@ from numpy import int64, uint64
 
 from foglight import bits
 from foglight.bits import get, put
-from foglight.cards import codes, showing, tricks
+from foglight.cards import codes, drawn, showing, tricks
 from foglight.cards.codes import seen
 from foglight.cards.deck import RANKS, card_names, card_text, stripe, suit_letters
 from foglight.cards.tricks import BID, DEAL, MOVER, PHASE, PLAY, SETUP, enter, first_own_word, taken
@@ -319,6 +319,20 @@ def board(game, world):
 @implements(OhHell)
 def view(game, world, seat):
     return showing.view_text(game, world, seat, _situation(game, world, seat))
+
+
+@implements(OhHell)
+def drawing(game, world, seat):
+    phase, dealer = get(world, PHASE), get(world, _dealer(game))
+
+    def facts(one: int) -> list[str]:
+        bid = [drawn.bid_and_tricks(get(world, _bid(game, one)) - 1, taken(world, one))] if phase > DEAL else []
+        more = [*(["dealer"] if one == dealer and phase >= DEAL else []), *drawn.voids(game, world, one)]
+        return [*bid, ", ".join(more)]
+
+    head = [_situation(game, world, tricks.NONE if seat is None else seat).splitlines()[0]]
+    turned = get(world, _turned(game)) if phase > DEAL else None
+    return drawn.trick_drawing(game, world, seat, facts, head, turned)
 
 
 @implements(OhHell)

@@ -16,8 +16,9 @@ from numpy import int64, uint64
 
 from foglight import bits, text
 from foglight.compile import constants, implements, jitable
+from foglight.drawing.layouts import MARKS, Cell, board_drawing, drawing_title
 from foglight.randomness import below
-from foglight.rules import NOTHING, TERMINAL, Bounds, game
+from foglight.rules import NOTHING, TERMINAL, Bounds, World, game
 
 _MARKS, _MET, _MOVER, _RESULT = 0, 18, 36, 37
 _BOARD = 0x1FF
@@ -154,6 +155,25 @@ def board(game, world):
 def view(game, world, seat):
     mine, theirs = "xo" if seat == 0 else "ox"
     return f"you are {mine}\n" + text.grid(3, 3, {mine: _cells(world, _MARKS, seat), theirs: _cells(world, _MET, seat)})
+
+
+@implements(PhantomTtt)
+def drawing(game, world, seat):
+    crosses, noughts = _cells(world, _MARKS, 0), _cells(world, _MARKS, 1)
+    if seat is not None:  # the seat's own marks, and those that it has run into
+        known = _cells(world, _MET, seat)
+        crosses, noughts = (crosses, known) if seat == 0 else (known, noughts)
+    marks = text.marks(9, {"x": crosses, "o": noughts})
+    open_to = _open_cells(world, seat)
+    cells = [Cell(mark, actions=(i,) if open_to >> i & 1 else ()) for i, mark in enumerate(marks)]
+    below = f"you are {'xo'[seat]}" if seat is not None else "x is seat 0, o is seat 1"
+    return board_drawing(places(game)[0], 3, cells, drawing_title(game, seat), MARKS, [below])
+
+
+def _open_cells(world: World, seat: int | None) -> int:
+    """The cells that a seat has not tried; with None, all."""
+    tried = 0 if seat is None else _cells(world, _MARKS, seat) | _cells(world, _MET, seat)
+    return _BOARD & ~int(tried)
 
 
 @implements(PhantomTtt)

@@ -38,8 +38,10 @@ from foglight.chess.board import (
     kind_at,
     pieces_of,
 )
+from foglight.chess.drawn import chess_drawing, moves_by_square
 from foglight.chess.moves import CASTLE_LEFT, CASTLE_RIGHT, meaning_seen
 from foglight.compile import constants, implements, jitable
+from foglight.drawing.layouts import drawing_title
 from foglight.names import Between, Word
 from foglight.randomness import below
 from foglight.rules import TERMINAL, Bounds, game
@@ -230,6 +232,20 @@ def view(game, world, seat):
 def _drawn(signs: list[str]) -> str:
     lines = [f"{rank + 1:>2} {' '.join(signs[8 * rank : 8 * rank + 8])}" for rank in reversed(range(8))]
     return "\n".join([*lines, "   a b c d e f g h"])
+
+
+@implements(Rbc)
+def drawing(game, world, seat):
+    own, letters, turn = int(pieces_of(world, seat or 0)), notation.letters(world), get(world, TURN)
+    signs = letters if seat is None else [letters[i] if own >> i & 1 else "?" for i in range(64)]
+    over, clicks = get(world, _RESULT) != 0, lambda square: ()
+    if seat in (None, turn) and not over:
+        clicks = moves_by_square(8, world, blind.FIRST_MOVE) if _has_sensed(world) else (lambda square: (square,))
+    doing = _ENDS[get(world, _RESULT)] or f"{_NAMES[turn]} {'moves' if _has_sensed(world) else 'senses'}"
+    below = [f"move {1 + get(world, PLIES) // 2}, {doing}"]
+    if seat is not None:
+        below.insert(0, f"you are {_NAMES[seat]}")
+    return chess_drawing(8, signs, clicks, drawing_title(game, seat), below)
 
 
 @implements(Rbc)

@@ -21,7 +21,7 @@ from numpy import uint64
 
 from foglight import bits
 from foglight.bits import get, put
-from foglight.cards import codes, showing, tricks
+from foglight.cards import codes, drawn, showing, tricks
 from foglight.cards.codes import seen
 from foglight.cards.deck import block, card_names
 from foglight.cards.tricks import BID, DEAL, MOVER, PHASE, PLAY, enter, taken
@@ -216,6 +216,16 @@ def view(game, world, seat):
     return showing.view_text(
         game, world, seat, f"your partner is seat {(seat + 2) & 3}; spades are trumps", _bids(world)
     )
+
+
+@implements(Spades)
+def drawing(game, world, seat):
+    def facts(one: int) -> list[str]:
+        partner = ["your partner"] if seat is not None and one == (seat + 2) & 3 else []
+        bid = drawn.bid_and_tricks(get(world, _bid(one)) - 1, taken(world, one))
+        return [bid, *partner, *drawn.voids(game, world, one)]
+
+    return drawn.trick_drawing(game, world, seat, facts, ["spades are trumps"])
 
 
 @implements(Spades)

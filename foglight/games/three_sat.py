@@ -20,6 +20,8 @@ from numpy import int64, uint64
 
 from foglight.bits import get, has, put
 from foglight.compile import constants, implements, jitable
+from foglight.drawing.layouts import LABEL, LINE, SIDE, drawing_title, finished, line, stacked
+from foglight.drawing.model import Item
 from foglight.names import Between
 from foglight.rules import CHANCE, TERMINAL, Bounds, World, game
 
@@ -190,6 +192,20 @@ def board(game, world):
 def view(game, world, seat):
     seen = _assignment_text(world) if seat == 0 else f"{get(world, _SET)} of {game.variables} variables set unseen"
     return f"you are seat {seat}; {seen}; {get(world, _SHOWN)} clauses shown"
+
+
+@implements(ThreeSat)
+def drawing(game, world, seat):
+    done, items = get(world, _SET), []
+    for i in range(game.variables):
+        x, y = SIDE * (i % 10 + 0.5), (SIDE + LABEL) * (i // 10) + LABEL
+        value = "" if i >= done else "?" if seat == 1 else "T" if has(world[0], i) else "F"
+        said = {"": "not set", "?": "set unseen", "T": "true", "F": "false"}[value]
+        items.append(Item("text", x, y - LABEL / 2, text=f"x{i + 1}", role="label"))
+        role = "unseen" if value == "?" else ""
+        items.append(Item("square", x, y + SIDE / 2, SIDE, SIDE, value, role, title=f"x{i + 1}: {said}"))
+    below = f"{get(world, _SHOWN)} of {game.clauses} clauses shown"
+    return finished(stacked(items, [line(0.0, LINE / 2, below)]), drawing_title(game, seat))
 
 
 @implements(ThreeSat)

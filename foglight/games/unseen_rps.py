@@ -8,10 +8,12 @@ action  0 leave, 1 rock, 2 paper, 3 scissors
 observe each seat its own action; everybody else whether the game goes on or is over
 """
 
+from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 from foglight.bits import get, put
 from foglight.compile import constants, implements
+from foglight.drawing.layouts import LINE, back, card, drawing_title, finished, line, slot
 from foglight.names import Between
 from foglight.rules import PUBLIC, TERMINAL, Bounds, game
 
@@ -113,6 +115,24 @@ def view(game, world, seat):
     if mover == TERMINAL:
         return f"you are seat {seat}, the game is over"
     return f"you are seat {seat}, " + ("your turn" if mover == seat else f"seat {mover} to move")
+
+
+@implements(UnseenRps)
+def drawing(game, world, seat):
+    acted = get(world, _ACTED) == 1
+    hands = [_NAMES[get(world, _FIRST)] if acted else ".", _NAMES[get(world, _SECOND)] if get(world, _SECOND) else "."]
+    if seat == 1 and acted and get(world, _FIRST) != _LEAVE:
+        hands[0] = ""  # seat 1 sees whether seat 0 leaves, not what it plays
+    if seat == 0 and get(world, _SECOND):
+        hands[1] = ""
+    items = []
+    for one, hand in enumerate(hands):
+        x, name = 90.0 * one, f"seat {one}" + (" (you)" if one == seat else "")
+        items.append(line(x, LINE / 2, name, "head"))
+        item = slot(x, LINE + 4, "not played") if hand == "." else back(x, LINE + 4, "played unseen")
+        shown = card(x, LINE + 4, hand) if hand not in (".", "") else item
+        items.append(replace(shown, width=64.0, x=x + 32))
+    return finished(items, drawing_title(game, seat))
 
 
 @implements(UnseenRps)

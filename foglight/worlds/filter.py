@@ -286,4 +286,6 @@ def belief(state: State, seat: int | None = None, *, policy: Any = None, most: i
     mover = seat if state.player == seat else None
     histories = history_filter(state.game, state.observations(seat), seat, policy, mover=mover)
     title = f"{state.game}: " + (f"what seat {seat} may think" if seat >= 0 else "the public view")
-    return replace(histories.belief(most, seed), title=title, information=state.information(seat))
+    sight = state.drawing(seat) if seat >= 0 else None
+    found = histories.belief(most, seed)
+    return replace(found, title=title, information=state.information(seat), sight=sight)

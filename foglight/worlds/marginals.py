@@ -1,16 +1,17 @@
 """Marginals of a belief: for each place of the game, the probability of each content."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from foglight.drawing.heat import PLAYED, belief_drawing, likeliest, uncertain
+from foglight.drawing.model import Drawing
 from foglight.names import BadInput
 from foglight.pictures import draw_places
-from foglight.rules import Game, contents, places
-from foglight.text import ansi, html_grid, html_text
-
-_EMPTY, _PLAYED = ".", "played"  # contents of a place: nothing; a card that was played, of which nothing is hidden
+from foglight.rules import Game, contents, drawing, places
+from foglight.state import State, write_svg
+from foglight.text import ansi
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Marginals:
     title: str = ""  # whose belief this is
     information: str = ""  # what that viewer has observed, as text
     source: Any = field(default=None, compare=False)  # the history filter that it comes from
+    sight: Drawing | None = field(default=None, compare=False)  # what the viewer sees; the belief is drawn over it
 
     @property
     def histories(self) -> int | None:
@@ -44,8 +46,28 @@ class Marginals:
         return _counted(self.source and self.source.deals)
 
     def draw(self, path: Path | str, title: str = "") -> None:
-        """Write a picture: one map per possible content, or a table if the places do not form a board."""
-        draw_places(self.places, self.columns, self.odds, Path(path), title or self.title)
+        """Write a picture, in the format that the ending of the file's name says.
+
+        An SVG file has the board with the likeliest content of each place, or a table. Other formats need matplotlib,
+        and have one map per possible content.
+        """
+        if Path(path).suffix.lower() == ".svg":
+            write_svg(self.drawing(title), path)
+        else:
+            draw_places(self.places, self.columns, self.odds, Path(path), title or self.title)
+
+    def drawing(self, title: str = "") -> Drawing:
+        """The belief as a picture, over what the viewer sees, as plain data."""
+        base = self.sight
+        if base is None and self.columns and self.source is not None:
+            start = drawing(self.source.game, State(self.source.game).world, None)  # for its layout alone
+            layout = (
+                item for item in start.items if item.place is not None or item.shape == "line" or item.role == "label"
+            )
+            base = replace(start, items=tuple(layout))
+        return belief_drawing(
+            base, self.places, self.columns, self.odds, title or self.title or "belief", self._sentence()
+        )
 
     def table(self) -> list[dict[str, Any]]:
         """One row of plain data per place and content that it may have."""
@@ -84,7 +106,7 @@ class Marginals:
         contents = sorted({what for odds in self.odds for what in odds})
         rows.append([("", None), *((what, None) for what in contents)])
         for place, odds in zip(self.places, self.odds, strict=True):
-            if _PLAYED not in odds:
+            if PLAYED not in odds:
                 cells = [(f"{odds[what]:.0%}", _heat(odds[what])) if what in odds else ("", None) for what in contents]
                 rows.append([(place, None), *cells])
         return rows
@@ -121,15 +143,13 @@ class Marginals:
     def __repr__(self) -> str:
         return f"<Marginals: {self.title or 'belief'}, {len(self.places)} places, {self._worlds_text()}>"
 
-    def _repr_html_(self) -> str:
-        head = html_text(self.information, self.title) if self.information else ""
-        return head + html_grid(self._cells(), self._sentence())
+    def _repr_svg_(self) -> str:
+        return self.drawing().svg()
 
 
 def _likeliest(odds: dict[str, float]) -> tuple[str, float | None]:
     """The likeliest content of a place other than nothing, as text with its probability, and its heat."""
-    things = {what: share for what, share in odds.items() if what != _EMPTY}
-    what, share = max(things.items(), key=lambda item: item[1]) if things else (_EMPTY, 0.0)
+    what, share = likeliest(odds)
     heat = _heat(share)
     return (f"{what:>5}" if heat is None else f"{what} {share:>3.0%}"), heat
 
@@ -143,7 +163,7 @@ def _counted(count: Callable[[], int] | None) -> int | None:
 
 def _heat(share: float) -> float | None:
     """The heat of a probability; None if it is 0 or 1."""
-    return share if 0.0 < share < 1 - 1e-9 else None
+    return share if uncertain(share) else None
 
 
 def marginals(game: Game, worlds: Sequence[Any], weights: Sequence[float], exact: bool) -> Marginals:
