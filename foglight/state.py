@@ -191,7 +191,7 @@ class State:
         buttons; but only if the seat, or with None any seat, is to move.
         """
         if seat is not None and not 0 <= seat < self.num_players:
-            raise BadInput(f"there is no seat {seat}; give one from 0 to {self.num_players - 1}, or None for the truth")
+            raise BadInput(f"there is no seat {seat}; give one from 0 to {self.num_players - 1}, or none for the truth")
         legal = {}
         if choices and self.player >= 0 and seat in (None, self.player):
             legal = {action: self.action_text(action) for action in self._actions}

@@ -2,6 +2,7 @@
 
 import json
 import random
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from test_games_contract import variants
 
 import foglight as fl
 from foglight.checks import quick
-from foglight.compile import INTERPRET_ALL, interpreted
+from foglight.compile import INTERPRET_ALL, interpreted, rules_of
 from foglight.state import replay
 
 FAULTS = faults()
@@ -230,3 +231,32 @@ def test_options_out_of_range_are_refused(options):
     name = next(iter(options))
     with pytest.raises(fl.BadInput, match=f"{name} must be"):
         fl.check_game("kuhn_poker", **options)
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        (fl.Bounds(low=0.0), "not between 0 and inf as `bounds` says"),
+        (fl.Bounds(high=0.5), "not between -inf and 0.5 as `bounds` says"),
+        (fl.Bounds(total=7.0), "not to 7 as `bounds` says"),
+        (fl.Bounds(length=1), "actions, not at most 1 as `bounds` says"),
+        (None, "`bounds` fails with TypeError"),
+    ],
+)
+def test_false_bounds_are_found(limits, words):
+    checks = fl.check_game(phantom_game(bounds=lambda game: limits), games=5, compiled=False)
+    (fault,) = checks.faults
+    assert fault.property == "bounds" and words in fault.sentence and checks.comparisons["bounds"] > 0
+    true = fl.Bounds(-1.0, 1.0, 0.0, 100)
+    assert fl.check_game(phantom_game(bounds=lambda game: true), games=5, compiled=False).comparisons["bounds"] == 5
+
+
+def test_a_game_without_its_decorator_is_told_so():
+    class Bare(NamedTuple):
+        pass
+
+    game = phantom_game()
+    for name, rule in rules_of(type(game)).items():
+        fl.implements(Bare, name)(rule)
+    checks = fl.check_game(Bare(), games=2, compiled=False)
+    assert [fault.sentence for fault in checks.faults] == ["Bare lacks the decorator @fl.game"]

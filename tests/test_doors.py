@@ -426,3 +426,8 @@ def test_a_study_notices_an_edit_of_a_bot_that_it_names(bot, tmp_path, monkeypat
     code, _, err = run("study", "run", "fog_study", "--seed", "1")
     assert code == 1 and err.startswith("cell 'one' of fog_study fails with AttributeError") and err.count("\n") == 1
     sys.modules.pop("fog_study")
+
+
+def test_an_address_is_printed_as_it_was_written(run):
+    code, _, err = run("check-game", "nowhere:X")
+    assert code == 2 and err.startswith("cannot load the game nowhere:X: there is no module nowhere")

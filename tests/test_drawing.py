@@ -275,7 +275,7 @@ def test_svg_files_need_no_matplotlib(tmp_path, monkeypatch, run):
     [
         (("--picture", "x.png"), "its name must end in .svg"),
         (("--picture", "/no/such/folder/x.svg"), "there is no folder /no/such/folder"),
-        (("--seat", "2"), "there is no seat 2; give one from 0 to 1, or None"),
+        (("--seat", "2"), "there is no seat 2; give one from 0 to 1, or none"),
     ],
 )
 def test_pictures_that_cannot_be_drawn_are_refused_in_one_line(run, arguments, advice):

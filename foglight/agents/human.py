@@ -247,13 +247,13 @@ def believed(game: Game, seat: int, observations: Sequence[int], seed: int) -> M
 def _ask(prompt: str) -> str:
     from rich.console import Console
 
-    return Console(highlight=False, markup=False, soft_wrap=True).input(prompt)
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True).input(prompt)
 
 
 def _tell(shown: Any) -> None:
     from rich.console import Console
 
-    Console(highlight=False, markup=False, soft_wrap=True).print(shown)
+    Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print(shown)
 
 
 def _refuse_to_save(name: str) -> str:

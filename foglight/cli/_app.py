@@ -21,8 +21,9 @@ study = typer.Typer(help="Reproduce published tables and figures.", no_args_is_h
 app.add_typer(bench, name="bench")
 app.add_typer(study, name="study")
 
-out = Console(highlight=False, markup=False)
-err = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+# without emoji, which would stand for the `:X:` in `cannot load nowhere:X: ...`
+out = Console(highlight=False, markup=False, emoji=False)
+err = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Seed = Annotated[int, typer.Option(help="Seed of all random numbers; at least 0.")]
