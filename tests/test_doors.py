@@ -36,6 +36,11 @@ class Steady(fl.Agent):
         return (actions or self.legal_actions())[self.place]
 
 
+class BySeat(fl.Agent):
+    def act(self, actions=None):
+        return actions[self.seat]
+
+
 class Unwritten(fl.Agent):
     def __init__(self, secret=1):
         self.kept = secret
@@ -70,6 +75,9 @@ def test_the_same_instance_may_have_two_seats():
     one = Steady()
     assert names(one, one) == (ADDRESS, ADDRESS)
     assert names(Steady(), Steady()) == (ADDRESS, ADDRESS)
+    both = BySeat()  # an agent on both seats at once would take itself for seat 1
+    shared = fl.play_match("kuhn_poker", [both, both], games=6, seed=1)
+    assert shared == fl.play_match("kuhn_poker", [BySeat, BySeat], games=6, seed=1)
 
 
 def test_an_instance_plays_itself_and_stays_open():
@@ -412,8 +420,10 @@ def draw(results, path):
 """
 
 
-def test_a_study_notices_an_edit_of_a_bot_that_it_names(bot, tmp_path, monkeypatch, run):
-    (tmp_path / "fog_study.py").write_text(STUDY)
+@pytest.mark.parametrize("named_by", ["fog_bot:Bot", "random"])  # in the cells, or in the code of `work` alone
+def test_a_study_notices_an_edit_of_a_bot_that_it_names(named_by, bot, tmp_path, monkeypatch, run):
+    study = STUDY.replace('"one": {"agent": "fog_bot:Bot"}', f'"one": {{"agent": "{named_by}"}}')
+    (tmp_path / "fog_study.py").write_text(study)
     monkeypatch.chdir(tmp_path)
     bot()
     first = run("study", "run", "fog_study")
@@ -421,7 +431,7 @@ def test_a_study_notices_an_edit_of_a_bot_that_it_names(bot, tmp_path, monkeypat
     bot(place=-1)
     edited = run("study", "run", "fog_study")
     assert edited[0] == 0 and edited[1] != first[1]
-    (tmp_path / "fog_study.py").write_text(STUDY.replace("mean_returns[0]", "x"))
+    (tmp_path / "fog_study.py").write_text(study.replace("mean_returns[0]", "x"))
     sys.modules.pop("fog_study")
     code, _, err = run("study", "run", "fog_study", "--seed", "1")
     assert code == 1 and err.startswith("cell 'one' of fog_study fails with AttributeError") and err.count("\n") == 1
