@@ -31,6 +31,7 @@ _ADDRESS = re.compile(r"\b([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
 _CONSTANTS = (str, bytes, int, float, complex, bool, type(None), type(...))
 
 
+# Taken once per process: what a bot keeps in a list of its module grows while it plays, and is no edit.
 _prints: dict[type | FunctionType, str] = {}
 
 

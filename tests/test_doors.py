@@ -429,6 +429,7 @@ def test_a_study_notices_an_edit_of_a_bot_that_it_names(named_by, bot, tmp_path,
     first = run("study", "run", "fog_study")
     assert first[0] == 0 and run("study", "run", "fog_study") == first
     bot(place=-1)
+    sys.modules.pop("fog_study")  # as in a new process
     edited = run("study", "run", "fog_study")
     assert edited[0] == 0 and edited[1] != first[1]
     (tmp_path / "fog_study.py").write_text(study.replace("mean_returns[0]", "x"))
