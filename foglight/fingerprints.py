@@ -122,6 +122,8 @@ def _read(code: CodeType, names: Mapping[str, Any], own: str) -> tuple[str, list
         value = names.get(name)
         if isinstance(value, ModuleType):
             modules += [value] if _is_ours(value.__name__, own) else []
+        elif isinstance(value, dict | list | set) and _top(names.get("__name__")) == "foglight":
+            pass  # memory of our own, such as `_prints`, which grows while games are played
         elif value is not None:
             text.append(_constant(value))
             values.append(value)
