@@ -19,6 +19,7 @@ from foglight.rules import TERMINAL, Game
 _GAMES = 4  # random games
 _POSITIONS = 60  # at most, in each of them
 _ACTIONS = 12  # of the mover at most that are tried at a position
+_ENOUGH = 8  # positions that are looked at however long it takes
 _SECONDS = 0.03  # after which no further position is looked at
 
 
@@ -30,15 +31,16 @@ def quick_check(game: Game) -> None:
 
 @functools.lru_cache(maxsize=1000)
 def _quick_check(game: Game) -> None:
-    rng, end = random.Random(0), time.perf_counter() + _SECONDS
+    rng, end, seen = random.Random(0), time.perf_counter() + _SECONDS, 0
     try:
         with np.errstate(all="ignore"):
             play = StrictPlay(game, Checks(str(game)), twice=False)
             for _ in range(_GAMES):
                 position = play.start()
                 for _ in range(_POSITIONS):
-                    if position.mover == TERMINAL or time.perf_counter() > end:
+                    if position.mover == TERMINAL or (seen >= _ENOUGH and time.perf_counter() > end):
                         break
+                    seen += 1
                     if position.mover >= 0:
                         play.own_actions(position, _ACTIONS)
                     position = play.after(position, rng.choice(position.actions))
