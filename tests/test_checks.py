@@ -120,7 +120,8 @@ def test_the_history_of_a_fault_leads_to_it():
 @pytest.fixture
 def ticks(monkeypatch):
     """A clock that goes on by a hundredth of a second each time it is read: no machine is too slow for it."""
-    clock = SimpleNamespace(monotonic=lambda ticks=itertools.count(): 0.01 * next(ticks))
+    reads = itertools.count()
+    clock = SimpleNamespace(monotonic=lambda: 0.01 * next(reads))
     for module in (foglight.checks.game, foglight.checks.draws, foglight.checks.filters):
         monkeypatch.setattr(module, "time", clock)
 
