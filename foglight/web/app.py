@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gzip
+import importlib.util
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -16,6 +17,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from foglight.drawing.svg import stylesheet
+from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.rules import num_players
 from foglight.version import __version__
@@ -81,7 +83,13 @@ class Page:
     # Choosing ---------------------------------------------------------------------------------------------------------
 
     async def all_offers(self, request: Request) -> Any:
-        return {"version": __version__, **self.offers.data(), "stores": [], "pictures": 0, "openspiel": True}
+        return {
+            "version": __version__,
+            **self.offers.data(),
+            "stores": [],
+            "pictures": 0,
+            "openspiel": _has_openspiel(),
+        }
 
     async def openspiel(self, request: Request) -> Any:
         return {"games": await asyncio.to_thread(self.offers.openspiel)}
@@ -95,8 +103,6 @@ class Page:
         if not isinstance(chosen, list) or len(chosen) > 20:
             raise BadInput("seats must be a list with one entry for each seat")
         seats = [self._seat(who, game) for who in chosen]
-        from foglight.games import load_game
-
         if len(seats) != (needed := num_players(load_game(game))):
             raise BadInput(f"{game} has {needed} seats, not {len(seats)}")
         if HUMAN not in seats or chosen.count("me") > 1:
@@ -267,6 +273,10 @@ class _Conversation:
             content = {"is": "error", "text": str(error), "about": what}
         with contextlib.suppress(Exception):  # the socket may be gone
             await self.send(message(content))
+
+
+def _has_openspiel() -> bool:
+    return importlib.util.find_spec("pyspiel") is not None
 
 
 def _order(text: Any) -> dict[str, Any]:

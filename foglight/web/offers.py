@@ -87,14 +87,14 @@ class Offers:
             return []
         rows: list[dict[str, Any]] = [
             {
-                "name": f"openspiel:{described.name}",
-                "title": f"{described.name}, of OpenSpiel",
+                "name": described.name,
+                "title": f"{described.name.removeprefix('openspiel:')}, of OpenSpiel",
                 "players": described.players,
                 "rules": "",
                 "parameters": [],
             }
             for described in descriptions()
-            if not described.name.startswith(("efg", "nfg"))  # these open files
+            if not described.name.startswith(("openspiel:efg", "openspiel:nfg"))  # these open files
         ]
         self._openspiel = {row["name"]: [] for row in rows}
         return rows
