@@ -207,17 +207,46 @@ def _is_installed(package: str) -> bool:
     return file is None or any(Path(file).is_relative_to(folder) for folder in _folders())
 
 
-@functools.cache
 def _is_local(package: str) -> bool:
     """Whether there is a package or module of this name that is neither part of Python nor installed."""
+    return _local_path(package) is not None
+
+
+@functools.cache
+def _local_path(package: str) -> Path | None:
+    """The folder or the file of a package or module that is neither part of Python nor installed."""
     if package in sys.stdlib_module_names:
-        return False
+        return None
     try:
         found = importlib.util.find_spec(package)
     except (ImportError, ValueError):
-        return False
-    files = [found.origin, *(found.submodule_search_locations or ())] if found else []
-    return any(file and not any(Path(file).is_relative_to(folder) for folder in _folders()) for file in files[:2])
+        return None
+    files = [*(found.submodule_search_locations or ()), found.origin][:1] if found else []
+    return next(
+        (Path(file) for file in files if file and not any(Path(file).is_relative_to(folder) for folder in _folders())),
+        None,
+    )
+
+
+def local_paths(modules: Iterable[str]) -> list[Path]:
+    """The folders and files of the packages and modules that these modules belong to or use, apart from installed ones.
+
+    What a module uses is seen by the modules, classes and functions among its global names.
+    """
+    paths: dict[str, Path] = {}
+    front = {_top(module) for module in modules} - {"foglight", "__main__"}
+    while front:
+        package = front.pop()
+        if package not in paths and (path := _local_path(package)):
+            paths[package] = path
+            used = [
+                value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+                for name, module in list(sys.modules.items())
+                if _top(name) == package
+                for value in list(vars(module).values())
+            ]
+            front |= {_top(name) for name in used if isinstance(name, str)} - {"foglight", "__main__", ""}
+    return list(paths.values())
 
 
 @functools.cache

@@ -97,6 +97,8 @@ class Agent:
     time: float = 0.0  # budget per move in seconds; 0: no time budget
     iterations: int = 0  # budget per move in iterations; 0: the agent's default, if it has iterations
     seconds_left: float = math.inf  # for the rest of the game; a caller that keeps such a clock sets it before `act`
+    threads: int = 1  # that it keeps busy while it decides; a cluster gives its worker so many cores
+    memory_bytes: int = 0  # that it needs besides what every process needs; a cluster chooses machines by it
     at_terminal: bool = False  # whether it needs a person at the terminal; if so, `read` is called before `act`
     gives_reasons: bool = False  # whether each `act` leaves an `explanation`
     explanation: Explanation | None = None  # of the last action

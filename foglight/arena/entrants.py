@@ -26,6 +26,9 @@ class Entrant:
     code: str  # the fingerprint of the code and the files that it plays by
     options: tuple[str, ...] = field(compare=False)  # the names of its options
     source: AgentLike = field(compare=False, repr=False)
+    module: str = field(default="foglight", compare=False)  # where its class is
+    threads: int = field(default=1, compare=False)
+    memory_bytes: int = field(default=0, compare=False)
 
     @property
     def takes_time(self) -> bool:
@@ -56,7 +59,10 @@ def entrant(agent: AgentLike, games: Sequence[str | Game]) -> Entrant:
         for game in games:
             loaded.check(load_game(game))
         code = code_of(type(loaded)) + files_of(_options(loaded))
-        return Entrant(_name(spec, loaded), code, tuple(loaded.options()), spec)
+        return Entrant(
+            _name(spec, loaded), code, tuple(loaded.options()), spec,
+            type(loaded).__module__, loaded.threads, loaded.memory_bytes,
+        )  # fmt: skip
 
 
 def _name(agent: AgentLike, loaded: Agent) -> str:

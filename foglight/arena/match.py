@@ -4,17 +4,10 @@ Game number i does not depend on who plays it or when: its randomness comes from
 (k + i) mod players. So any number of workers, in any order, over any number of runs, produces the same records.
 """
 
-import concurrent.futures as futures
 import contextlib
-import multiprocessing
-import multiprocessing.util
 import os
-import signal
-import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,6 +21,7 @@ from foglight.checks.quick import quick_check
 from foglight.fingerprints import code_of
 from foglight.games import load_game
 from foglight.names import BadInput
+from foglight.pieces import Lot, Where, Workers, WorkersLost, opened, where
 from foglight.rules import Game, num_players
 from foglight.state import new_state
 from foglight.text import aligned, html_table
@@ -149,16 +143,19 @@ def play_match(
     agents: Sequence[AgentLike],
     games: int = 200,
     seed: int = 0,
-    workers: int = 1,
+    workers: Workers = 1,
     store: str | Path | None = None,
     progress: Progress | None = None,
 ) -> MatchResult:
     """Play a match of `games` games; the agents change seats after each.
 
     An agent is given as text, as a class or as an instance. All random numbers follow from `seed`, whatever the number
-    of `workers`, which are processes. `store` is an SQLite file: games in it are not played again, and each new game is
-    added when it ends. If the code of the game or of an agent has changed since, all games are played anew, and the old
-    ones are kept. `progress` is called with the number of games finished and the number of all games.
+    of `workers`, which are processes. In their place `workers` may say where to play: `"local"`, on all cores of this
+    machine, `"ray"`, or the address of a running Ray cluster, `"HOST:PORT"` or `"ray://HOST:PORT"`.
+
+    `store` is an SQLite file: games in it are not played again, and each new game is added when it ends. If the code of
+    the game or of an agent has changed since, all games are played anew, and the old ones are kept. `progress` is
+    called with the number of games finished and the number of all games.
 
         >>> result = fl.play_match("kuhn_poker", ["first_legal", "first_legal"], games=10, seed=0)
         >>> [record.actions[2:] for record in result.records[:2]]  # nobody ever bets
@@ -211,6 +208,16 @@ def check_names(entrants: Iterable[Entrant]) -> None:
             raise BadInput(f"two different agents are called {one.name}; set the attribute `name` of one of them")
 
 
+def check_importable(games: Iterable[type]) -> None:
+    """Raise BadInput if another machine could not import a class of games: its rules do not travel with it."""
+    for game in games:
+        if game.__module__ == "__main__":
+            name = game.__qualname__
+            raise BadInput(
+                f"{name} is defined in the script itself; put it into a module, so that a cluster can import it"
+            )
+
+
 def check_whole(name: str, value: Any, low: int) -> None:
     """Raise BadInput unless the value is a whole number of at least `low`."""
     if type(value) is not int or not low <= value < 2**63:
@@ -218,15 +225,11 @@ def check_whole(name: str, value: Any, low: int) -> None:
 
 
 def play_plans(
-    plans: Sequence[Plan], workers: int = 1, store: str | Path | None = None, progress: Progress | None = None
+    plans: Sequence[Plan], workers: Workers = 1, store: str | Path | None = None, progress: Progress | None = None
 ) -> list[MatchResult]:
     """Play several matches with one set of workers and one store."""
-    check_whole("workers", workers, 1)
-    with contextlib.ExitStack() as stack:
-        if store is None and workers > 1:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="foglight-"))
-            store = Path(folder) / "match.sqlite"
-        database = stack.enter_context(contextlib.closing(Store(":memory:" if store is None else store)))
+    place = where(workers)
+    with contextlib.closing(Store(":memory:" if store is None else store)) as database:
         earlier = [database.others(plan.match) for plan in plans]
         matches = [database.match(plan.match) for plan in plans]
         jobs = list(zip(plans, matches, strict=True))
@@ -234,7 +237,7 @@ def play_plans(
             database.records(match, plan.games)  # raises BadInput for a damaged store before anything is played
         report = _Reporter(progress, sum(plan.games for plan in plans))
         report(report.total - sum(len(numbers) for _, _, numbers in _missing(jobs, database)))
-        if workers == 1:
+        if place.is_here:
             for plan, match, numbers in _missing(jobs, database):
                 with contextlib.ExitStack() as crew:
                     agents = seated(plan.entrants, crew)
@@ -243,7 +246,7 @@ def play_plans(
                         database.add(match, number, _play(plan, number, agents))
                         report(report.done + 1)
         else:
-            _play_in_parallel(jobs, database, workers, report)
+            _play_in_parallel(jobs, database, place, report)
         return [_result(plan, database, match, others) for (plan, match), others in zip(jobs, earlier, strict=True)]
 
 
@@ -307,89 +310,59 @@ def _warm_up(plan: Plan, agents: Sequence[Agent]) -> None:
 
 # Several processes ----------------------------------------------------------------------------------------------
 
-_GIVE_UP_AFTER = 3  # pools in a row that died without finishing a game
+
+def _play_in_parallel(jobs: _Jobs, database: Store, workers: Where, report: _Reporter) -> None:
+    """Let workers play, wherever they are. Only this process writes into the store."""
+    missing = _missing(jobs, database)
+    plans = [plan for plan, _, _ in missing]
+    entrants = [one for plan in plans for one in plan.entrants]
+    if not missing:
+        return
+    if workers.place != "local":
+        check_importable(type(plan.game) for plan in plans)
+    with opened(
+        workers,
+        threads=max(one.threads for one in entrants),  # they think in turn
+        memory=max(sum(one.memory_bytes for one in plan.entrants) for plan in plans),
+        modules=sorted({*(one.module for one in entrants), *(type(plan.game).__module__ for plan in plans)}),
+    ) as place:
+        try:
+            for lot, numbers, records in place.run(_playing, [Lot(plan, numbers) for plan, _, numbers in missing]):
+                database.add_all(missing[lot][1], zip(numbers, records, strict=True))
+                report(report.done + len(numbers))
+        except WorkersLost as lost:
+            which = ""
+            if lost.culprit:
+                plan, number = missing[lost.culprit[0]][0], lost.culprit[1]
+                which = f"; game {number} of {' against '.join(plan.agents)} has ended three of them in a row"
+            raise RuntimeError(f"worker processes keep dying; {lost.left} games are left to play{which}") from None
 
 
-def _play_in_parallel(jobs: _Jobs, database: Store, workers: int, report: _Reporter) -> None:
-    """Let workers play, and write into the store. The parent counts games, and replaces a pool that lost a worker."""
-    # forked workers start at once: they inherit the loaded kernels and the caller's own game classes
-    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
-    fruitless = 0
-    while missing := _missing(jobs, database):
-        left = sum(len(numbers) for _, _, numbers in missing)
-        size = max(1, min(50, left // (8 * workers)))
-        with futures.ProcessPoolExecutor(
-            workers, multiprocessing.get_context(method), initializer=_stay_with, initargs=(os.getpid(),)
-        ) as pool:
-            try:
-                waiting = {
-                    pool.submit(_work, plan, database.path, match, numbers[i : i + size])
-                    for plan, match, numbers in missing
-                    for i in range(0, len(numbers), size)
-                }
-                while waiting:
-                    done, waiting = futures.wait(waiting, timeout=0.1, return_when=futures.FIRST_COMPLETED)
-                    for task in done:
-                        task.result()
-                    report(sum(len(database.numbers(match, plan.games)) for plan, match in jobs))
-            except BrokenProcessPool:
-                remaining = sum(len(numbers) for _, _, numbers in _missing(jobs, database))
-                fruitless = 0 if remaining < left else fruitless + 1
-                if fruitless == _GIVE_UP_AFTER:
-                    raise RuntimeError(f"worker processes keep dying; {remaining} games are left to play") from None
-            except BaseException:
-                for process in list((pool._processes or {}).values()):
-                    process.terminate()
-                raise
-
-
-def _work(plan: Plan, path: str, match: int, numbers: Sequence[int]) -> None:
-    agents = _crew.serving(plan.entrants)
-    try:
-        _warm_up(plan, agents)
-        with contextlib.closing(Store(path)) as database:
-            for number in numbers:
-                database.add(match, number, _play(plan, number, agents))
-    except BaseException:
-        _crew.close()  # the parent may terminate this worker before its finalizer runs
-        raise
+@contextlib.contextmanager
+def _playing() -> Iterator[Callable[[Plan, int], Record]]:
+    """Playing games in a worker."""
+    with contextlib.closing(_Crew()) as crew:
+        yield crew.play
 
 
 class _Crew:
     """The agents of a worker: one set for all games of the match that it is playing."""
 
     def __init__(self) -> None:
-        self.entrants: tuple[Entrant, ...] = ()
+        self.plan: Plan | None = None
         self.agents: list[Agent] = []
         self.stack = contextlib.ExitStack()
 
-    def serving(self, entrants: tuple[Entrant, ...]) -> list[Agent]:
-        """An agent for each entrant. The agents of another match are closed first."""
-        if self.entrants != entrants:
-            self.close()
-            self.agents = seated(entrants, self.stack, in_worker=True)
-            self.entrants = entrants
-        return self.agents
+    def play(self, plan: Plan, number: int) -> Record:
+        """Play a game. The agents of another match are closed first."""
+        if plan is not self.plan:
+            if self.plan is None or plan.entrants != self.plan.entrants:
+                self.close()
+                self.agents = seated(plan.entrants, self.stack, in_worker=True)
+            self.plan = plan
+            _warm_up(plan, self.agents)
+        return _play(plan, number, self.agents)
 
     def close(self) -> None:
         self.stack.close()
-        self.entrants, self.agents = (), []
-
-
-_crew = _Crew()
-
-
-def _stay_with(parent: int) -> None:
-    """Make this worker end when its parent does, even by kill -9, and leave Ctrl-C to the parent.
-
-    A worker that ends by itself closes its agents. The engines of a worker that is killed end when their pipes close.
-    """
-    multiprocessing.util.Finalize(None, _crew.close, exitpriority=0)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+        self.plan, self.agents = None, []

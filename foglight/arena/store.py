@@ -13,7 +13,7 @@ callers rely on. Whether its actions are legal shows only when it is replayed (`
 import json
 import math
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from itertools import groupby
 from pathlib import Path
@@ -59,7 +59,7 @@ class Match(NamedTuple):
 
 
 class Store:
-    """A connection to a file of matches; every process opens its own."""
+    """A connection to a file of matches. Several processes may have one; a run of workers has one, the driver's."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
@@ -115,27 +115,33 @@ class Store:
 
     def add(self, match: int, number: int, record: Record) -> None:
         """Add a finished game and its times in one transaction."""
-        row = (match, number, json.dumps(record.returns), json.dumps(record.actions))
-        times = [
-            (match, number, seat, t.moves, t.seconds, t.longest, t.overruns) for seat, t in enumerate(record.timing)
-        ]
+        self.add_all(match, [(number, record)])
+
+    def add_all(self, match: int, games: Iterable[tuple[int, Record]]) -> None:
+        """Add finished games, by number, and their times in one transaction."""
         with self._advice():
             self.connection.execute("BEGIN IMMEDIATE")
             try:
-                new = self.connection.execute("INSERT OR IGNORE INTO games VALUES (?,?,?,?)", row).rowcount
-                if new:
-                    # a game that was removed by hand may have left its times behind
-                    self.connection.execute("DELETE FROM times WHERE match = ? AND number = ?", (match, number))
-                    self.connection.executemany("INSERT INTO times VALUES (?,?,?,?,?,?,?)", times)
-                elif number not in self.numbers(match, number + 1):  # else we would play it over and over
-                    raise BadInput(
-                        f"{self.path} is damaged: it does not keep game {number} of match {match}; {_REMEDY}"
-                    )
+                for number, record in games:
+                    self._insert(match, number, record)
                 self.connection.execute("COMMIT")
             except BaseException:
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
                 raise
+
+    def _insert(self, match: int, number: int, record: Record) -> None:
+        row = (match, number, json.dumps(record.returns), json.dumps(record.actions))
+        times = [
+            (match, number, seat, t.moves, t.seconds, t.longest, t.overruns) for seat, t in enumerate(record.timing)
+        ]
+        new = self.connection.execute("INSERT OR IGNORE INTO games VALUES (?,?,?,?)", row).rowcount
+        if new:
+            # a game that was removed by hand may have left its times behind
+            self.connection.execute("DELETE FROM times WHERE match = ? AND number = ?", (match, number))
+            self.connection.executemany("INSERT INTO times VALUES (?,?,?,?,?,?,?)", times)
+        elif number not in self.numbers(match, number + 1):  # else we would play it over and over
+            raise BadInput(f"{self.path} is damaged: it does not keep game {number} of match {match}; {_REMEDY}")
 
     def numbers(self, match: int, below: int) -> set[int]:
         """The numbers of the stored games of a match, among those below `below`."""

@@ -37,6 +37,7 @@ from foglight.arena.store import Match
 from foglight.checks.quick import quick_check
 from foglight.games import load_game
 from foglight.names import BadInput, Spec, listed, parse_spec, unknown
+from foglight.pieces import Workers
 from foglight.rules import Game, num_players
 from foglight.state import new_state
 from foglight.text import aligned, html_table
@@ -174,7 +175,7 @@ def play_tournament(
     agents: Sequence[AgentLike],
     games_each: int = 200,
     seed: int = 0,
-    workers: int = 1,
+    workers: Workers = 1,
     store: str | Path | None = None,
     progress: Progress | None = None,
     budget: str = "",
@@ -182,8 +183,8 @@ def play_tournament(
     """Let every agent meet every other. Each table plays at least `games_each` games of each game.
 
     The number is rounded up so that all seatings of a table play equally often. A `budget` such as `time=0.05` or
-    `iterations=10000` is given to every agent that has these options. `workers` are processes. `store` is an SQLite
-    file; the same call with the same store resumes the tournament.
+    `iterations=10000` is given to every agent that has these options. `workers` are processes, or say where to play, as
+    in `play_match`. `store` is an SQLite file; the same call with the same store resumes the tournament.
 
         >>> tournament = fl.play_tournament(["kuhn_poker"], ["random", "first_legal"], games_each=40, seed=0)
         >>> tournament.played, sorted(rating.agent for rating in tournament.ratings())

@@ -1,0 +1,111 @@
+"""Pieces on this machine: processes that get batches and send results through pipes.
+
+Forked workers start at once: they inherit loaded kernels and the caller's own classes. A worker watches its parent, and
+ends when that does, even by kill -9.
+"""
+
+import contextlib
+import multiprocessing
+import multiprocessing.connection
+import os
+import pickle
+import queue
+import signal
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from foglight.pieces import Crew, Hand, Outcome, Worker
+
+_WATCH = 0.5  # seconds between two looks at the parent
+
+
+@dataclass(eq=False, kw_only=True)
+class Process(Hand):
+    """A worker process and the pipe to it."""
+
+    process: Any
+    connection: Any
+
+
+class Processes(Crew):
+    """A number of processes. One that dies is replaced."""
+
+    def __init__(self, workers: int, fresh: bool = False) -> None:
+        forks = "fork" in multiprocessing.get_all_start_methods() and not fresh
+        self._context: Any = multiprocessing.get_context("fork" if forks else "spawn")
+        self._workers = workers
+        self._crew: list[Process] = []
+
+    def hands(self, pieces: int) -> Sequence[Process]:
+        while len(self._crew) < min(self._workers, pieces):
+            ours, theirs = self._context.Pipe()
+            process = self._context.Process(target=_work, args=(theirs, os.getpid()))
+            process.start()
+            theirs.close()  # so that the end of the process ends the pipe
+            self._crew.append(Process(process=process, connection=ours))
+        return self._crew
+
+    def send(self, hand: Hand, head: bytes | None, pieces: bytes) -> None:
+        assert isinstance(hand, Process)
+        with contextlib.suppress(OSError):  # it has died, as `wait` will see
+            hand.connection.send_bytes(pickle.dumps((head, pieces)))
+
+    def wait(self) -> list[Outcome]:
+        by_end = {end: hand for hand in self._crew for end in (hand.connection, hand.process.sentinel)}
+        ready = {id(hand): hand for hand in map(by_end.get, multiprocessing.connection.wait(list(by_end))) if hand}
+        outcomes = []
+        for hand in ready.values():
+            dead = not hand.process.is_alive()  # asked before its last words are read
+            try:
+                while hand.connection.poll():
+                    outcomes.append(Outcome(hand, hand.connection.recv_bytes()))
+            except (EOFError, OSError):
+                dead = True
+            if dead:
+                hand.process.join()
+                hand.connection.close()
+                self._crew.remove(hand)
+                outcomes.append(Outcome(hand, None))
+        return outcomes
+
+    def end(self) -> None:
+        for hand in self._crew:
+            with contextlib.suppress(OSError):
+                hand.connection.send_bytes(b"")
+        self._join()
+
+    def kill(self) -> None:
+        for hand in self._crew:
+            hand.process.kill()
+        self._join()
+
+    def _join(self) -> None:
+        for hand in self._crew:
+            hand.process.join()
+            hand.connection.close()
+        self._crew = []
+
+
+def _work(connection: Any, parent: int) -> None:
+    """The life of a worker."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    messages: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+
+    def listen() -> None:  # in a thread of its own, so that neither side ever waits for the other to read
+        try:
+            while True:
+                if connection.poll(_WATCH):
+                    messages.put(connection.recv_bytes())
+                elif os.getppid() != parent:
+                    os._exit(1)
+        except (EOFError, OSError):
+            os._exit(1)
+
+    threading.Thread(target=listen, daemon=True).start()
+    worker = Worker()
+    while message := messages.get():
+        connection.send_bytes(worker.answer(*pickle.loads(message)))
+    worker.close()

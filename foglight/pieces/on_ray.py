@@ -1,0 +1,218 @@
+"""Pieces on Ray: workers are actors, one for each core that a node of the cluster offers.
+
+An actor belongs to one node and dies with it. New nodes are noticed, and get actors. A new actor first says which
+versions it has, and gets pieces only if they are ours: so a node with other versions is refused, and pieces never wait
+for a node that does not answer. Ray repeats nothing by itself; what died with an actor is sent to another one.
+"""
+
+import contextlib
+import os
+import queue
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from foglight.fingerprints import local_paths
+from foglight.names import BadInput
+from foglight.pieces import DEATHS, Crew, Hand, Outcome, Worker
+from foglight.version import __version__
+
+_LOOK = 1.0  # seconds between two looks at the nodes of the cluster
+_PATIENCE = 10.0  # seconds that workers get to close what they have open
+_STORE = 512 * 2**20  # bytes of shared memory of a Ray that we start
+_LARGE = 100_000  # bytes from which something is put into shared memory, and not sent to each worker
+
+
+@dataclass(eq=False, kw_only=True)
+class Actor(Hand):
+    """An actor on a node."""
+
+    actor: Any
+    node: str
+    ready: bool = False  # whether it has said hello
+
+
+class Cluster(Crew):
+    """A Ray cluster: one that is started here for the time being, or one that is running."""
+
+    def __init__(self, place: str, most: int | None, threads: int, memory: int, modules: Sequence[str]) -> None:
+        self._ray, self._ours = _connected(place, modules)
+        self.dumps = self._ray.cloudpickle.dumps
+        self._most, self._threads, self._memory = most, threads, memory
+        self._crew: list[Actor] = []
+        self._failures: Counter[str] = Counter()  # actors that did not start, by node
+        self._refused: dict[str, str] = {}  # the reason, by node
+        self._seen = -_LOOK  # when the nodes were last looked at
+        self._answers: queue.SimpleQueue[tuple[Actor, str, Any]] = queue.SimpleQueue()
+        self._heads: tuple[bytes, Any] = (b"", None)  # the last large one, and where it is in shared memory
+        self._remote = self._ray.remote(_Actor)
+
+    def hands(self, pieces: int) -> Sequence[Actor]:
+        if time.monotonic() - self._seen > _LOOK or not self._crew:
+            self._look(pieces)
+            self._seen = time.monotonic()
+        return [actor for actor in self._crew if actor.ready]
+
+    def _look(self, pieces: int) -> None:
+        """Give every node as many actors as it has room for."""
+        nodes = {node["NodeID"]: node for node in self._ray.nodes() if node["Alive"]}
+        slots = {name: self._slots(node) for name, node in nodes.items() if name not in self._refused}
+        if not sum(slots.values()):
+            if reasons := [reason for name, reason in self._refused.items() if name in nodes]:
+                raise BadInput(f"no node of the cluster can be used: {reasons[0]}")
+            need = f"{self._threads} cores" + (f" and {self._memory / 2**30:.1f} GiB" if self._memory else "")
+            if not any(actor.node in nodes for actor in self._crew):
+                raise BadInput(f"no node of the cluster has {need}; add one, or ask for less")
+        for actor in self._crew:
+            if actor.node in slots:
+                slots[actor.node] -= 1
+        wanted = min(pieces, self._most or pieces) - len(self._crew)
+        while wanted > 0 and (free := [name for name, room in slots.items() if room > 0]):
+            for name in free[:wanted]:
+                slots[name] -= 1
+                wanted -= 1
+                self._begin(name)
+
+    def _slots(self, node: dict[str, Any]) -> int:
+        """How many actors a node has room for when nothing else runs on it."""
+        room = int(node["Resources"].get("CPU", 0) // self._threads)
+        return min(room, int(node["Resources"].get("memory", 0) // self._memory)) if self._memory else room
+
+    def _begin(self, node: str) -> None:
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        actor = self._remote.options(
+            num_cpus=self._threads,
+            memory=self._memory or None,
+            scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
+        ).remote(os.getcwd())
+        hand = Actor(actor=actor, node=node)
+        self._crew.append(hand)
+        self._call(hand, "hello", actor.hello.remote())
+
+    def _call(self, hand: Actor, what: str, reference: Any) -> None:
+        reference.future().add_done_callback(lambda future: self._answers.put((hand, what, future)))
+
+    def send(self, hand: Hand, head: bytes | None, pieces: bytes) -> None:
+        assert isinstance(hand, Actor)
+        given: Any = head
+        if head is not None and len(head) > _LARGE:
+            if self._heads[0] is not head:
+                self._heads = head, self._ray.put(head)
+            given = self._heads[1]
+        self._call(hand, "batch", hand.actor.answer.remote(given, pieces))
+
+    def wait(self) -> list[Outcome]:
+        answers = []
+        with contextlib.suppress(queue.Empty):
+            answers.append(self._answers.get(timeout=_LOOK))
+            while True:
+                answers.append(self._answers.get_nowait())
+        return [outcome for answer in answers if (outcome := self._outcome(*answer))]
+
+    def _outcome(self, hand: Actor, what: str, future: Any) -> Outcome | None:
+        try:
+            content = future.result()
+        except self._ray.exceptions.RayTaskError as error:  # it lives, but cannot read what it was sent
+            raise BadInput(f"a worker of the cluster cannot read its work ({_last_line(error)})") from None
+        except self._ray.exceptions.RayError as error:
+            if hand not in self._crew:
+                return None  # its other call has failed, too
+            self._crew.remove(hand)
+            with contextlib.suppress(Exception):
+                self._ray.kill(hand.actor)  # if it is alive but cannot be reached, what it does is void
+            alive = any(node["NodeID"] == hand.node and node["Alive"] for node in self._ray.nodes())
+            if alive and what == "hello":
+                self._failures[hand.node] += 1
+                if self._failures[hand.node] == DEATHS:
+                    self._refuse(hand.node, f"workers cannot start there ({_last_line(error)})")
+            return Outcome(hand, None, blameless=not alive or what == "hello")
+        if what == "batch":
+            return Outcome(hand, content)
+        hand.ready = content == _versions()
+        if not hand.ready:
+            self._crew.remove(hand)
+            self._ray.kill(hand.actor)
+            name = next(name for name, own in _versions().items() if content[name] != own)
+            self._refuse(hand.node, f"it has {name} {content[name]}, and not {_versions()[name]}")
+        return None
+
+    def _refuse(self, node: str, why: str) -> None:
+        if node not in self._refused:
+            address = next((n["NodeManagerAddress"] for n in self._ray.nodes() if n["NodeID"] == node), node)
+            self._refused[node] = f"node {address} is not used, for {why}; install there what is here"
+            sys.stderr.write(f"{self._refused[node]}\n")
+
+    def end(self) -> None:
+        closing = [actor.actor.close.remote() for actor in self._crew if actor.ready]
+        if closing:
+            with contextlib.suppress(self._ray.exceptions.RayError):
+                self._ray.wait(closing, num_returns=len(closing), timeout=_PATIENCE)
+        self.kill()
+
+    def kill(self) -> None:
+        for actor in self._crew:
+            with contextlib.suppress(Exception):
+                self._ray.kill(actor.actor)
+        self._crew = []
+        if self._ours:
+            self._ray.shutdown()
+
+
+class _Actor:
+    """A worker as a Ray actor."""
+
+    def __init__(self, folder: str) -> None:
+        with contextlib.suppress(OSError):  # another machine need not have the driver's folder
+            os.chdir(folder)
+        self._worker = Worker()
+
+    def hello(self) -> dict[str, str]:
+        return _versions()
+
+    def answer(self, head: bytes | None, pieces: bytes) -> bytes:
+        return self._worker.answer(head, pieces)
+
+    def close(self) -> None:
+        self._worker.close()
+
+
+def _versions() -> dict[str, str]:
+    return {"foglight": __version__, "Python": "{}.{}".format(*sys.version_info)}
+
+
+def _connected(place: str, modules: Sequence[str]) -> tuple[Any, bool]:
+    """Ray, connected to a cluster, and whether we have to disconnect it."""
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else Ray warns of its next default
+    try:
+        import ray
+    except ImportError:
+        raise BadInput("a cluster needs Ray; install it with: pip install 'foglight[cluster]'") from None
+    if ray.is_initialized():
+        if place == "ray":
+            return ray, False
+        raise BadInput(
+            f"this process is connected to a cluster already; say ray for that, or ray.shutdown() before {place}"
+        )
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
+    if paths := local_paths(modules):
+        options["runtime_env"] = {"py_modules": list(map(str, paths))}
+    if place == "ray":
+        options |= {"address": "local", "include_dashboard": False, "object_store_memory": _STORE}
+    else:
+        options["address"] = place
+    try:
+        ray.init(**options)
+    except Exception as error:  # whatever keeps Ray from it
+        what = "start Ray" if place == "ray" else f"join the cluster at {place}"
+        raise BadInput(f"cannot {what} ({_last_line(error)})") from None
+    return ray, True
+
+
+def _last_line(error: Exception) -> str:
+    """What an error of Ray says, without the tracebacks before it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__
