@@ -42,6 +42,7 @@ Function = Callable[..., Any]
 GameClass = TypeVar("GameClass", bound=type)
 
 PATIENCE = 1.0  # seconds of compilation, of all kernels together, after which a message tells the user
+_LOCKED = 120.0  # seconds to wait for another process that compiles the same kernel
 INTERPRET_ALL = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 _rules: dict[str, "Rule"] = {}
@@ -219,6 +220,7 @@ class Kernel:
             try:
                 return self.dispatcher(*arguments)
             except Exception as error:
+                self.dispatcher._cache.give_up()
                 if not is_of_numba(error):
                     raise
                 games = [type(argument) for argument in arguments if hasattr(type(argument), "_fields")]
@@ -381,17 +383,30 @@ class _KernelCache:
     def __init__(self, function: Function) -> None:
         self.function = function
         self.cache_path = str(cache_folder() or "")
+        self._lock = _Lock()
+
+    def give_up(self) -> None:
+        """What was to be compiled and saved does not compile."""
+        self._lock.release()
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         from numba.core.compiler import CompileResult
 
         path = self._path(signature, target.codegen())
         target.refresh()
-        try:
-            payload = pickle.loads(path.read_bytes()) if path else None
-        except Exception:  # the file is absent, incomplete or outdated: in each case the kernel is compiled again
-            payload = None
+        payload = self._payload(path)
+        if payload is None and path is not None:
+            self._lock.take(path)  # until it is saved: another process may be compiling it, and we wait for that
+            payload = self._payload(path)
+        if payload is not None:
+            self._lock.release()
         return payload and CompileResult._rebuild(target, *payload)
+
+    def _payload(self, path: Path | None) -> Any:
+        try:
+            return pickle.loads(path.read_bytes()) if path else None
+        except Exception:  # the file is absent, incomplete or outdated: in each case the kernel is compiled again
+            return None
 
     def save_overload(self, signature: Any, result: Any) -> None:
         from numba.core.serialize import dumps
@@ -400,8 +415,14 @@ class _KernelCache:
         if path is None:
             return
         try:
+            self._save(path, dumps(result._reduce()))
+        finally:
+            self._lock.release()
+
+    def _save(self, path: Path, content: bytes) -> None:
+        try:
             with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-                file.write(dumps(result._reduce()))
+                file.write(content)
             os.replace(file.name, path)
             for old in path.parent.glob(f"{path.stem.rpartition('-')[0]}-*.nbc"):
                 if old != path:
@@ -421,6 +442,41 @@ class _KernelCache:
         slot = _digest(inspect.getfile(self.function), self.function.__qualname__, str(signature), *names)
         made_from = _digest(code, repr(codegen.magic_tuple()), sys.version, numba.__version__, np.__version__)
         return Path(self.cache_path) / f"{self.function.__name__.strip('_')}-{slot[:16]}-{made_from[:32]}.nbc"
+
+
+class _Lock:
+    """A lock on a file of the cache among the processes of a machine, so that a kernel is compiled by one of them.
+
+    The system releases it when the process ends. Where there are no such locks, it does nothing.
+    """
+
+    def __init__(self) -> None:
+        self._file: Any = None
+
+    def take(self, path: Path) -> None:
+        """Wait for the lock of this file, but not for ever: whoever has it may have been stopped."""
+        self.release()
+        limit = time.monotonic() + _LOCKED
+        with contextlib.suppress(ImportError, OSError):  # Windows; a file system without locks, or a full one
+            import fcntl
+
+            self._file = path.with_suffix(".lock").open("w")
+            while time.monotonic() < limit:
+                try:
+                    fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    return
+                except BlockingIOError:
+                    time.sleep(0.02)
+
+    def release(self) -> None:
+        if self._file is not None:
+            with contextlib.suppress(ImportError, OSError):
+                import fcntl
+
+                Path(self._file.name).unlink(missing_ok=True)
+                fcntl.flock(self._file, fcntl.LOCK_UN)  # a forked process may hold the same file
+            self._file.close()
+            self._file = None
 
 
 @functools.cache

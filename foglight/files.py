@@ -32,9 +32,19 @@ def write_whole(path: Path, content: bytes) -> None:
         part.write_bytes(content)
 
 
-def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> str:
-    """Write arrays to a file in the npz format, whole or not at all; returns its SHA-256."""
+def npz(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """The content of a file that holds these arrays."""
     room = io.BytesIO()
     np.savez_compressed(room, **arrays)  # type: ignore[arg-type]
-    write_whole(path, room.getvalue())
-    return hashlib.sha256(room.getvalue()).hexdigest()
+    return room.getvalue()
+
+
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> str:
+    """Write arrays to a file in the npz format, whole or not at all; returns its SHA-256."""
+    return write_digested(path, npz(arrays))
+
+
+def write_digested(path: Path, content: bytes) -> str:
+    """Write a file, whole or not at all; returns its SHA-256."""
+    write_whole(path, content)
+    return hashlib.sha256(content).hexdigest()

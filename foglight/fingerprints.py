@@ -27,7 +27,7 @@ from foglight.compile import rules_of
 _DIGITS = 16  # hexadecimal digits of a fingerprint
 _DEEPEST = 20  # containers within containers that are looked into
 _CHUNK = 1 << 20  # bytes of a file read at a time
-_ADDRESS = re.compile(r"\b([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
+_ADDRESS = re.compile(r"\b([A-Za-z_][\w.]*):([A-Za-z_]\w*)")  # package.module:Class
 _CONSTANTS = (str, bytes, int, float, complex, bool, type(None), type(...))
 
 
@@ -46,6 +46,11 @@ def addressed_code(text: str) -> str:
     """A digest of the code of all classes whose addresses, `package.module:Class`, occur in a text; empty if none."""
     made = _addressed(text, "")
     return _digest(map(code_of, made)) if made else ""
+
+
+def addressed_modules(text: str) -> list[str]:
+    """The names of the modules of all addresses, `package.module:Class`, in a text."""
+    return sorted({module for module, _ in _ADDRESS.findall(text)})
 
 
 def _addressed(text: str, own: str) -> list[type]:

@@ -49,7 +49,7 @@ def same(first, second):
 
 
 def test_equal_plans_give_equal_networks_with_any_number_of_processes(network, tmp_path):
-    assert same(weights(learn(PLAN, tmp_path, processes=2)), weights(network))
+    assert same(weights(learn(PLAN, tmp_path, workers=2)), weights(network))
 
 
 def _learn(folder):

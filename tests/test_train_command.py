@@ -9,7 +9,7 @@ pytest.importorskip("torch", reason="value networks need PyTorch, the extra fogl
 
 def test_self_play_writes_a_network_and_goes_on(run, tmp_path):
     arguments = ["train", "kuhn_poker", "--folder", str(tmp_path), "--games", "2", "--steps", "2", "--depth", "3"]
-    arguments += ["--base", "4", "--width", "8", "--processes", "1", "--json"]
+    arguments += ["--base", "4", "--width", "8", "--workers", "1", "--json"]
     first = json.loads(run(*arguments, "--rounds", "1")[1])
     assert first["game"] == "kuhn_poker"
     assert (tmp_path / "network.safetensors").exists()
@@ -20,7 +20,7 @@ def test_self_play_writes_a_network_and_goes_on(run, tmp_path):
 
 def test_a_trunk_is_learned_and_judged(run, tmp_path):
     arguments = ["train-trunk", "goofspiel(cards=4)", "4", "--strategies", "30", "--sparse", "0.3"]
-    found = json.loads(run(*arguments, "--steps", "40", "--folder", str(tmp_path), "--processes", "1", "--json")[1])
+    found = json.loads(run(*arguments, "--steps", "40", "--folder", str(tmp_path), "--workers", "1", "--json")[1])
     assert 0.0 <= found["exploitability"] < 2.0
     assert found["loss"] > 0.0
 
@@ -28,7 +28,7 @@ def test_a_trunk_is_learned_and_judged(run, tmp_path):
 def test_a_network_for_a_trunk_can_go_without_the_mass(run, tmp_path):
     from foglight.values.networks.training import load_network
 
-    arguments = ["train-trunk", "goofspiel(cards=4)", "4", "--strategies", "3", "--steps", "2", "--processes", "1"]
+    arguments = ["train-trunk", "goofspiel(cards=4)", "4", "--strategies", "3", "--steps", "2", "--workers", "1"]
     masses = []
     for extra in ([], ["--no-mass"]):
         folder = str(tmp_path / str(len(extra)))

@@ -133,7 +133,7 @@ def test_processes_and_interruptions_change_nothing(folder, tmp_path):
         generate_dataset(REQUEST, tmp_path, progress=killed)
     with pytest.raises(BadInput, match="not finished: 2 of 3 shards"):
         load_dataset(tmp_path)
-    generate_dataset(REQUEST, tmp_path, processes=2)
+    generate_dataset(REQUEST, tmp_path, workers=2)
     for path in folder.iterdir():
         assert (tmp_path / path.name).read_bytes() == path.read_bytes()
 

@@ -12,8 +12,9 @@ actions must be the same. As long as the tracker says that it is exact, the true
 
 import random
 from collections import defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass
 from functools import partial
 from typing import Any
 
@@ -24,6 +25,7 @@ from foglight.bench.figures import LARGE, Row
 from foglight.bits import get
 from foglight.cards.tricks import DEAL, MOVER, PHASE, SETUP, hand, played
 from foglight.compile import kernel
+from foglight.pieces import Lot, Workers, opened
 from foglight.rules import (
     CHANCE,
     NOTHING,
@@ -72,32 +74,74 @@ class Legality(Row):
 
 def tasks(samples: int = 10_000, positions: int = 50, games: int = 5, seed: int = 0) -> list[Callable[[], list[Row]]]:
     """The tasks: `samples` in total of each card game, and whole games of the others."""
+    return [task for task, _ in _counted(samples, positions, games, seed)]
+
+
+def _counted(samples: int, positions: int, games: int, seed: int) -> list[tuple[Any, int]]:
+    """The tasks, and how many positions or games each of them looks at."""
+    tracked = [(game, max(1, round(part * games)), cap) for game, cap, part in TRACKED]
     return [
-        *(partial(judge_histories, game, samples, positions, seed) for game in CARD_GAMES),
-        *(partial(judge_worlds, game, samples, positions, seed) for game in HANDS_SEEN_AT_ONCE),
-        *(partial(judge_tracker, game, max(1, round(part * games)), seed, cap) for game, cap, part in TRACKED),
+        *((partial(judge_histories, game, samples, positions, seed), positions) for game in CARD_GAMES),
+        *((partial(judge_worlds, game, samples, positions, seed), positions) for game in HANDS_SEEN_AT_ONCE),
+        *((partial(judge_tracker, game, several, seed, cap), several) for game, several, cap in tracked),
     ]
 
 
-def judge_histories(game: str, samples: int, positions: int, seed: int = 0) -> list[Row]:
-    """Judge histories drawn at random positions."""
-    rng, each, tally = random.Random(seed), -(-samples // positions), np.zeros(4, np.int64)
-    for _ in range(positions):
+def judge_all(
+    samples: int, positions: int, games: int, seed: int, workers: Workers, progress: Callable[[int, int], None]
+) -> list[Legality]:
+    """The rows of all tasks. `workers` judge positions and games side by side, and are as in `play_match`."""
+    counted = _counted(samples, positions, games, seed)
+    tallies: list[list[int]] = [[0] * 6 for _ in counted]
+    rows: list[Legality] = [Legality("", "", *tally) for tally in tallies]
+    done, total = 0, sum(several for _, several in counted)
+    with opened(workers) as place:
+        for lot, _, results in place.run(_judging, [Lot(task, range(several)) for task, several in counted]):
+            for row in results:
+                tallies[lot] = [a + b for a, b in zip(tallies[lot], astuple(row)[2:], strict=True)]
+                rows[lot] = Legality(row.game, row.what, *tallies[lot])
+            progress(done := done + len(results), total)
+    return rows
+
+
+@contextmanager
+def _judging() -> Iterator[Callable[[Any, int], Legality]]:
+    """Judging one position or game of a task."""
+    yield lambda task, number: task(numbers=range(number, number + 1))[0]
+
+
+def judge_histories(
+    game: str, samples: int, positions: int, seed: int = 0, numbers: range | None = None
+) -> list[Legality]:
+    """Judge histories drawn at random positions, at all or at those with these numbers."""
+    each, tally = -(-samples // positions), np.zeros(4, np.int64)
+    numbers = numbers or range(positions)
+    for number in numbers:
+        rng = _random(seed, number)
         state = random_position(game, rng)
         deals = _random_filter(state, rng)
         _judge(deals, *deals.sample_arrays(each, seed=rng.randrange(2**30)), tally)
-    return [Legality(game, "histories drawn", positions, *tally.tolist())]
+    return [Legality(game, "histories drawn", len(numbers), *tally.tolist())]
 
 
-def judge_worlds(game: str, samples: int, positions: int, seed: int = 0) -> list[Row]:
-    """Judge worlds drawn at random positions after the deal."""
-    rng, each, tally = random.Random(seed), -(-samples // positions), np.zeros(4, np.int64)
-    for _ in range(positions):
+def judge_worlds(
+    game: str, samples: int, positions: int, seed: int = 0, numbers: range | None = None
+) -> list[Legality]:
+    """Judge worlds drawn at random positions after the deal, at all or at those with these numbers."""
+    each, tally = -(-samples // positions), np.zeros(4, np.int64)
+    numbers = numbers or range(positions)
+    for number in numbers:
+        rng = _random(seed, number)
         state = random_position(game, rng, after=DEAL)
         deals = _random_filter(state, rng)
         worlds = deals.sample_worlds(each, seed=rng.randrange(2**30))
         _judge(deals, _dealt(state, worlds), worlds, tally)
-    return [Legality(game, "worlds drawn", positions, *tally.tolist())]
+    return [Legality(game, "worlds drawn", len(numbers), *tally.tolist())]
+
+
+def _random(seed: int, number: int) -> random.Random:
+    """The random numbers of one position or game, whatever comes before it."""
+    return random.Random(f"{seed} {number}")
 
 
 def random_position(game: str, rng: random.Random, after: int = SETUP) -> State:
@@ -141,10 +185,13 @@ def _dealt(state: State, worlds: np.ndarray) -> np.ndarray:
     return histories
 
 
-def judge_tracker(game: str, games: int, seed: int = 0, cap: int = 100_000) -> list[Row]:
-    """Judge every seat's tracker in whole random games."""
-    rng, tally, positions, untrue, lost = random.Random(seed), np.zeros(3, np.int64), 0, 0, 0
-    for _ in range(games):
+def judge_tracker(
+    game: str, games: int, seed: int = 0, cap: int = 100_000, numbers: range | None = None
+) -> list[Legality]:
+    """Judge every seat's tracker in whole random games, in all or in those with these numbers."""
+    tally, positions, untrue, lost = np.zeros(3, np.int64), 0, 0, 0
+    for number in numbers or range(games):
+        rng = _random(seed, number)
         state = new_state(game)
         trackers: dict[int, Tracker] = {seat: Tracker(game, seat, cap=cap) for seat in range(state.num_players)}
         while state.player != TERMINAL:

@@ -74,7 +74,7 @@ def data(strategies: int, seed: int) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         generate_dataset(DatasetRequest(GOOFSPIEL, TRUNKS[GOOFSPIEL], 1, seed=seed), Path(folder) / "first")
         begin = time.perf_counter()
-        points = len(generate_dataset(request, Path(folder) / "all", processes=2))
+        points = len(generate_dataset(request, Path(folder) / "all", workers=2))
         seconds = time.perf_counter() - begin
     return [Figure(f"{points:,} points of training data, {GOOFSPIEL}, two processes", seconds, " s", at_most=180)]
 

@@ -7,8 +7,19 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
+from rich.text import Text
+
+from foglight.pieces import Where, where
 
 app = typer.Typer(
     help="Play, solve and measure games in which players cannot see everything.",
@@ -26,7 +37,23 @@ out = Console(highlight=False, markup=False, emoji=False)
 err = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Workers = Annotated[
+    int | None,
+    typer.Option(help="Most worker processes; the result does not depend on their number.", show_default=False),
+]
+On = Annotated[
+    str,
+    typer.Option(
+        help="Where to work: local, ray (a Ray started here, on all cores), or the address of a running Ray cluster, "
+        "HOST:PORT or ray://HOST:PORT."
+    ),
+]
 Seed = Annotated[int, typer.Option(help="Seed of all random numbers; at least 0.")]
+
+
+def workers_of(on: str, workers: int | None, local: int | None) -> Where:
+    """Where to work, from the options --on and --workers; `local` is the number of processes if none is given."""
+    return where(Where(on, local if workers is None and on == "local" else workers))
 
 
 def fail(message: str, code: int) -> NoReturn:
@@ -45,13 +72,23 @@ def show(rows: list[dict[str, Any]]) -> None:
     out.print(table)
 
 
+class _Rate(ProgressColumn):
+    """How much is done in a second, or in an hour if that is little."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        if not speed:
+            return Text("")
+        return Text(f"{speed:,.1f}/s" if speed >= 0.1 else f"{3600 * speed:,.0f}/h")
+
+
 @contextmanager
 def bar(noun: str) -> Iterator[Any]:
     """A progress bar on stderr, shown on a terminal only.
 
     It refreshes when it is updated: a refresh thread of its own would be forked into the workers.
     """
-    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
+    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn()]
     with Progress(*columns, console=err, auto_refresh=False, disable=not err.is_terminal) as bar:
         task = bar.add_task(noun, total=None)
 

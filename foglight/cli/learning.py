@@ -1,7 +1,6 @@
 """The commands that train value networks: by self-play, and for one trunk."""
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from foglight.cli._app import Json, Seed, app, bar, fail
+from foglight.cli._app import Json, On, Seed, Workers, app, bar, fail, workers_of
 from foglight.games import load_game
 from foglight.names import BadInput
 
@@ -42,15 +41,16 @@ def train(
     width: Annotated[int, typer.Option(help="Width of the hidden layers of the value regression.")] = 256,
     mass: Mass = True,
     device: Device = "cpu",
-    processes: Annotated[int, typer.Option(help="Processes that play games; 0: one per core.")] = 0,
+    workers: Workers = None,
+    on: On = "local",
     seed: Seed = 0,
     json_: Json = False,
 ) -> None:
     """Train a value network for the agent particle_resolving by self-play; run the command again to resume."""
-    name = str(load_game(game))
+    name, place = str(load_game(game)), workers_of(on, workers, None)
     _check(1, depth=depth, particles=particles, iterations=iterations, rounds=rounds, games=games, steps=steps)
     _check(1, base=base, width=width)
-    _check(0, easy=easy, processes=processes, seed=seed)
+    _check(0, easy=easy, seed=seed)
     from foglight.values.self_play.experience import Plan
     from foglight.values.self_play.learning import learn
 
@@ -64,7 +64,7 @@ def train(
             facts.update(loss=at.loss)
             progress(at.done, at.total, None, at.loss, f"round {at.round + 1} of {rounds}, {at.what}")
 
-        file = learn(plan, folder, processes or os.cpu_count() or 1, follow, device)
+        file = learn(plan, folder, place, follow, device)
     _report(name, file, facts, json_)
     if not json_:
         typer.echo(f"to play it: foglight match --game '{name}' 'particle_resolving(network=\"{file}\")' random")
@@ -97,14 +97,15 @@ def train_trunk(
     ] = 0,
     mass: Mass = True,
     device: Device = "cpu",
-    processes: Annotated[int, typer.Option(help="Processes that make the data set; 0: one per core.")] = 0,
+    workers: Workers = None,
+    on: On = "local",
     seed: Seed = 0,
     json_: Json = False,
 ) -> None:
     """Train a value network for the leaves of one trunk on random strategies; run the command again to resume."""
-    name = str(load_game(game))
+    name, place = str(load_game(game)), workers_of(on, workers, None)
     _check(1, depth=depth, strategies=strategies, iterations=iterations, steps=steps)
-    _check(0, base=base, width=width, processes=processes, seed=seed)
+    _check(0, base=base, width=width, seed=seed)
     if not 0.0 <= sparse <= 1.0:
         raise BadInput(f"sparse must be from 0 to 1, not {sparse}")
     from foglight.values.networks.datasets import DatasetRequest
@@ -121,7 +122,7 @@ def train_trunk(
             facts.update(loss=at.loss, exploitability=at.exploitability)
             progress(at.done, at.total, at.exploitability, at.loss, at.what)
 
-        file = train_network(request, settings, steps, folder, device, processes or os.cpu_count() or 1, follow)
+        file = train_network(request, settings, steps, folder, device, place, follow)
     _report(name, file, facts, json_)
 
 

@@ -1,13 +1,15 @@
 """Commands that measure: studies and benches."""
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from foglight.cli._app import Json, Seed, bar, bench, fail, out, show, study
+from foglight.cli._app import Json, On, Seed, Workers, bar, bench, fail, out, show, study, workers_of
+from foglight.names import BadInput
 
 Seconds = Annotated[float, typer.Option(help="Seconds per side and round.")]
 
@@ -31,16 +33,18 @@ def run_study(
         bool, typer.Option("--quick/--full", help="Run a small version in minutes, or the published size.")
     ] = True,
     folder: Annotated[Path | None, typer.Option(help="Folder for the results; by default runs/NAME.")] = None,
+    workers: Workers = None,
+    on: On = "local",
     seed: Seed = 0,
     json_: Json = False,
 ) -> None:
     """Run or resume a study: write its data, a table beside the published numbers, and a picture."""
     from foglight import studies
 
-    folder = folder or Path("runs") / name
+    folder, place = folder or Path("runs") / name, workers_of(on, workers, 1)
     try:
         with bar("cells") as progress:
-            table = studies.run_study(name, folder, quick, seed, progress)
+            table = studies.run_study(name, folder, quick, seed, progress, place)
     except KeyboardInterrupt:
         fail(f"stopped; finished cells are in {folder}, and the same command goes on", 130)
     if json_:
@@ -87,13 +91,25 @@ def beliefs(
     positions: Annotated[int, typer.Option(help="Random positions per card game.")] = 50,
     games: Annotated[int, typer.Option(help="Random games per tracker.")] = 20,
     samples: Annotated[int, typer.Option(help="Samples per card game to check against the rules.")] = 10_000,
+    workers: Workers = None,
+    on: On = "local",
     seed: Seed = 0,
     json_: Json = False,
 ) -> None:
     """Measure the cost of beliefs beside OpenSpiel and plain Python, and how many samples the rules allow."""
     from foglight.bench import beliefs as bench_beliefs
+    from foglight.bench.legality import judge_all
 
-    _measure(bench_beliefs.tasks(section, seconds, positions, games, samples, seed), json_)
+    tasks = bench_beliefs.tasks(section, seconds, positions, games, samples, seed)
+    place = workers_of(on, workers, 1)
+    if place.is_here:
+        _measure(tasks, json_)
+    elif section == "legality":
+        with bar("positions") as progress:
+            rows = judge_all(samples, positions, games, seed, place, progress)
+        _print({bench_beliefs.LEGALITY: rows}, json_)
+    else:
+        raise BadInput("only --section legality takes several workers; what is timed needs a core of its own")
 
 
 @bench.command("solve")
@@ -158,6 +174,11 @@ def _measure(tasks: list[tuple[str, Any]], as_json: bool) -> None:
         for done, (title, measure) in enumerate(tasks):
             progress(done, len(tasks))
             tables.setdefault(title, []).extend(measure())
+    _print(tables, as_json)
+
+
+def _print(tables: Mapping[str, Sequence[Any]], as_json: bool) -> None:
+    """Print tables of rows by title, or the data as JSON."""
     if as_json:
         typer.echo(json.dumps({title: [row.summary() for row in rows] for title, rows in tables.items()}, indent=2))
         return

@@ -13,10 +13,9 @@ from rich.table import Table
 
 import foglight as fl
 from foglight.agents import AgentLike, opened
-from foglight.cli._app import Json, Seed, app, bar, err, fail, out, show
+from foglight.cli._app import Json, On, Seed, Workers, app, bar, err, fail, out, show, workers_of
 from foglight.names import BadInput
 
-Workers = Annotated[int, typer.Option(help="Worker processes; the result does not depend on their number.")]
 KeepIn = Annotated[
     Path | None, typer.Option("--store", help="SQLite file that keeps the games; run the command again to resume.")
 ]
@@ -211,14 +210,16 @@ def match(
     players: Annotated[list[str], typer.Argument(metavar="AGENT...", help="One agent per seat, such as 'epimc'.")],
     game: Annotated[str, typer.Option(help="A game, such as 'dark_hex(rows=4,cols=4)'.")],
     games: Annotated[int, typer.Option(help="Number of games; agents change seats after each.")] = 200,
-    workers: Workers = 1,
+    workers: Workers = None,
+    on: On = "local",
     seed: Seed = 0,
     store: KeepIn = None,
     json_: Json = False,
 ) -> None:
     """Play many games between agents; print win rates and mean returns with their uncertainty."""
+    place = workers_of(on, workers, 1)
     with _playing(store) as progress:
-        result = fl.play_match(game, players, games, seed, workers, store, progress)
+        result = fl.play_match(game, players, games, seed, place, store, progress)
     _tell_changes([result])
     summary = result.summary()
     if json_:
@@ -255,7 +256,8 @@ def tournament(
             "play equally often."
         ),
     ] = 200,
-    workers: Workers = 1,
+    workers: Workers = None,
+    on: On = "local",
     time_: Annotated[
         float | None, typer.Option("--time", help="Seconds per move, for every agent that takes a budget.")
     ] = None,
@@ -283,9 +285,9 @@ def tournament(
         raise BadInput(f"--anchor must be one of the agents, not {anchor!r}")
     if plot is not None:
         check_picture(plot)
-    entered = with_budget(players, budget)
+    entered, place = with_budget(players, budget), workers_of(on, workers, 1)
     with _playing(store) as progress:
-        result = play_tournament(game, entered, games, seed, workers, store, progress)
+        result = play_tournament(game, entered, games, seed, place, store, progress)
     _tell_changes(result.matches)
     if anchor is not None:
         anchor = str(entered[players.index(anchor)])

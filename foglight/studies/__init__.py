@@ -9,14 +9,16 @@ import importlib
 import json
 import os
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 from foglight.files import write_whole
-from foglight.fingerprints import addressed_code, code_of
+from foglight.fingerprints import addressed_code, addressed_modules, code_of
 from foglight.names import BadInput, note, unknown
 from foglight.pictures import check_picture
+from foglight.pieces import Lot, Workers, opened
 from foglight.version import __version__
 
 Progress = Callable[[int, int], None]  # cells done, cells in all
@@ -62,29 +64,52 @@ def load_study(name: str) -> Any:
     return study
 
 
-def run_study(name: str, folder: Path, quick: bool, seed: int, progress: Progress | None = None) -> str:
-    """Compute the cells missing in `folder`, write `data.json`, `table.md` and `picture.png`; returns the table."""
+def run_study(
+    name: str, folder: Path, quick: bool, seed: int, progress: Progress | None = None, workers: Workers = 1
+) -> str:
+    """Compute the cells missing in `folder`, write `data.json`, `table.md` and `picture.png`; returns the table.
+
+    `workers` work on cells side by side, and are as in `play_match`.
+    """
     study = load_study(name)
     cells = study.cells(quick, seed)
     # ours change with the version; hours of work are not lost when some line of the library is edited
     code = "" if name in study_names() else code_of(study.work) + addressed_code(json.dumps(cells))
     ledger = Ledger(folder / f"cells-{'quick' if quick else 'full'}-{seed}.jsonl", code)
     check_picture(folder / "picture.png")
-    for done, (cell, arguments) in enumerate(cells.items()):
-        if progress is not None:
-            progress(done, len(cells))
-        if cell not in ledger.results:
-            try:
-                ledger.add(cell, study.work(**arguments))
-            except Exception as error:
-                note(error, f"cell {cell!r} of {name} fails")
-                raise
+    missing = {cell: arguments for cell, arguments in cells.items() if cell not in ledger.results}
+    if progress is not None:
+        progress(len(cells) - len(missing), len(cells))
+    modules = [study.work.__module__, *addressed_modules(json.dumps(cells))]
+    # fresh ones: threads of PyTorch do not survive a fork
+    with opened(workers if missing else 1, modules=modules, fresh=True) as place:
+        for done in place.run(_working, [Lot(name, list(missing.items()))]):
+            for (cell, _), result in zip(done.pieces, done.results, strict=True):
+                ledger.add(cell, result)
+                del missing[cell]
+            if progress is not None:
+                progress(len(cells) - len(missing), len(cells))
     results = {cell: ledger.results[cell] for cell in cells}
     table = study.table(results)
     write_whole(folder / "data.json", json.dumps(results, indent=1).encode())
     write_whole(folder / "table.md", table.encode())
     study.draw(results, folder / "picture.png")
     return str(table)
+
+
+@contextmanager
+def _working() -> Iterator[Callable[[str, tuple[str, dict[str, Any]]], dict[str, Any]]]:
+    """Working on cells, each with its name and its arguments."""
+
+    def work(study: str, piece: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+        cell, arguments = piece
+        try:
+            return dict(load_study(study).work(**arguments))
+        except Exception as error:
+            note(error, f"cell {cell!r} of {study} fails")
+            raise
+
+    yield work
 
 
 class Ledger:

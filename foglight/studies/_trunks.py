@@ -53,4 +53,4 @@ def _data(game: str, strategies: int, seed: int) -> Any:
     from foglight.values.trunk.generation import generate_dataset
 
     with tempfile.TemporaryDirectory() as folder:
-        return generate_dataset(DatasetRequest(game, TRUNKS[game], strategies, seed=seed), folder, processes=2)
+        return generate_dataset(DatasetRequest(game, TRUNKS[game], strategies, seed=seed), folder, workers=2)

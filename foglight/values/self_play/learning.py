@@ -7,7 +7,7 @@ the game trunks reach its end and need no network. So values are learned from th
 first rounds, random strategies are played until late in the game.
 
 A folder has all training points and the state of learning. If learning is killed, it resumes with the unfinished round,
-and gives the same network on one machine, with any number of processes.
+and gives the same network on one machine, with any number of workers.
 
     plan.json             the plan
     points-0003.npz       the points from the games of a round
@@ -16,8 +16,9 @@ and gives the same network on one machine, with any number of processes.
 """
 
 import json
-import multiprocessing
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +28,7 @@ import numpy as np
 from foglight.files import write_whole
 from foglight.games import load_game
 from foglight.names import BadInput
+from foglight.pieces import Lot, Workers, opened
 from foglight.rules import num_players
 from foglight.solving.particles.belief import Particles, first_particles, thinned
 from foglight.solving.particles.lookahead import Lookahead, cut
@@ -55,26 +57,31 @@ class Progress(NamedTuple):
 def learn(
     plan: Plan,
     folder: Path | str,
-    processes: int = 1,
+    workers: Workers = 1,
     progress: Callable[[Progress], None] | None = None,
     device: str = "cpu",
 ) -> Path:
-    """Play and train, from the folder's state on; returns the network's file. `device` is for training only."""
+    """Play and train, from the folder's state on; returns the network's file.
+
+    `workers` play, and are as in `play_match`; `device` is for training only.
+    """
     plan = replace(plan, game=str(load_game(plan.game)))
     folder = _begun(plan, Path(folder))
     features = encode([first_particles(plan.game).public])
     learner = Learner(plan, features.public.shape[1], features.private.shape[1], device)
     learner.resume(folder / _STATE)
     say = progress or (lambda _: None)
-    with _pool(plan, processes) as played:
+    # fresh ones: threads of PyTorch do not survive a fork
+    with opened(workers, modules=[type(load_game(plan.game)).__module__], fresh=True) as place:
         for number in range(learner.rounds, plan.rounds):
             path = folder / f"points-{number:04}.npz"
             if not path.exists():
-                network = folder / NETWORK if number else None
-                several: list[Points] = []
-                for done, points in enumerate(played(network, number), 1):
-                    several += points
-                    say(Progress(number, "games", done, plan.games, learner.loss))
+                network = (folder / NETWORK).read_bytes() if number else None
+                by_game: dict[int, list[Points]] = {}
+                for _, games, results in place.run(_playing, [Lot(_Round(plan, number, network), range(plan.games))]):
+                    by_game |= zip(games, results, strict=True)
+                    say(Progress(number, "games", len(by_game), plan.games, learner.loss))
+                several = [points for game in sorted(by_game) for points in by_game[game]]
                 if not several:
                     raise BadInput(f"the {plan.games} games of a round gave no points to learn from; play more games")
                 write_points(path, joined(several))
@@ -174,39 +181,28 @@ def _point(look: Lookahead) -> Points:
     return Points(encode([public]), np.zeros(1, np.int64), *flat)
 
 
-class _pool:  # noqa: N801  (used like a function)
-    """Plays the games of a round, in order, in one process or in several that stay alive between rounds."""
+class _Round(NamedTuple):
+    """What the games of a round have in common."""
 
-    def __init__(self, plan: Plan, processes: int) -> None:
-        self._plan = plan
-        self._pool = None
-        if processes > 1:
-            # threads of PyTorch do not survive a fork
-            self._pool = multiprocessing.get_context("spawn").Pool(processes, _begin, (plan,))
-        else:
-            _begin(plan)
-
-    def __enter__(self) -> Callable[[Path | None, int], Iterator[list[Points]]]:
-        def played(network: Path | None, number: int) -> Iterator[list[Points]]:
-            tasks = [(network, number, game) for game in range(self._plan.games)]
-            return iter(map(_play, tasks)) if self._pool is None else self._pool.imap(_play, tasks)
-
-        return played
-
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.terminate()
-            self._pool.join()
+    plan: Plan
+    number: int  # of the round, from 0
+    network: bytes | None  # the content of its file
 
 
-_player: Player | None = None  # one for each process
+@contextmanager
+def _playing() -> Iterator[Callable[[_Round, int], list[Points]]]:
+    """Playing games in a worker, which may be on another machine: the network is a file of its own there."""
+    player, current = None, None
+    with tempfile.TemporaryDirectory(prefix="foglight-") as folder:
+        path = Path(folder) / NETWORK
 
+        def play(round_: _Round, game: int) -> list[Points]:
+            nonlocal player, current
+            if player is None or player.plan != round_.plan:
+                player = Player(round_.plan)
+            if round_ is not current and round_.network is not None:
+                path.write_bytes(round_.network)
+            current = round_
+            return player.play(None if round_.network is None else path, round_.number, game)
 
-def _begin(plan: Plan) -> None:
-    global _player
-    _player = Player(plan)
-
-
-def _play(task: tuple[Path | None, int, int]) -> list[Points]:
-    assert _player is not None
-    return _player.play(*task)
+        yield play

@@ -8,17 +8,18 @@ A sparse data set keeps only some of each range: each information state with a p
 is drawn once for each public state and seat. The likeliest information state of each seat is always kept.
 """
 
-import multiprocessing
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from foglight.files import write_arrays
+from foglight.files import npz, write_arrays, write_digested
 from foglight.games import load_game
 from foglight.names import BadInput
+from foglight.pieces import Lot, Workers, opened, where
 from foglight.solving.depth_limited.batched import BatchedRegrets
 from foglight.solving.depth_limited.subgame import Subgames
 from foglight.solving.depth_limited.trunk import Trunk
@@ -40,9 +41,9 @@ Progress = Callable[[int, int], None]  # shards done, shards in all
 
 
 def generate_dataset(
-    request: DatasetRequest, folder: Path | str, processes: int = 1, progress: Progress | None = None
+    request: DatasetRequest, folder: Path | str, workers: Workers = 1, progress: Progress | None = None
 ) -> Dataset:
-    """Generate the shards that are missing in `folder`; returns the whole data set.
+    """Generate the shards that are missing in `folder`; returns the whole data set. `workers` is as in `play_match`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -62,18 +63,23 @@ def generate_dataset(
     made_by = {"foglight": __version__, "numpy": np.__version__}
     if manifest is not None and manifest["made_by"] != made_by:
         raise BadInput(f"{folder} was begun by {manifest['made_by']}, not by {made_by}; give another folder")
-    maker = Maker(request)
+    maker = _maker(request)
     points = request.strategies * len(maker.layout.public)
     files = {} if manifest is None else _sound(folder, manifest["files"])
     if LAYOUT not in files:
         files[LAYOUT] = write_arrays(folder / LAYOUT, maker.layout.arrays())
     missing = [shard for shard in range(request.num_shards) if request.name(shard) not in files]
     write_manifest(folder, request, files, points, made_by)
-    for shard, digest in _made(maker, folder, missing, processes):
-        files[request.name(shard)] = digest
-        write_manifest(folder, request, files, points, made_by)
-        if progress is not None:
-            progress(len(files) - 1, request.num_shards)
+    place = where(workers if len(missing) > 1 else 1)
+    if not place.is_here:
+        maker.warm()  # before forking, so that workers share the kernels
+    with opened(place, modules=[type(load_game(request.game)).__module__]) as crew:
+        for _, shards, contents in crew.run(_making, [Lot(request, missing)]):
+            for shard, content in zip(shards, contents, strict=True):
+                files[request.name(shard)] = write_digested(folder / request.name(shard), content)
+            write_manifest(folder, request, files, points, made_by)
+            if progress is not None:
+                progress(len(files) - 1, request.num_shards)
     return load_dataset(folder)
 
 
@@ -142,33 +148,14 @@ class Maker:
         """Compile or load the kernels."""
         self._valued([self.layout.packed(self.trunk.leaf_ranges(self.trunk.sequences.start()))])
 
-    def write(self, folder: Path, number: int) -> tuple[int, str]:
-        """Make a shard and write its file; returns its number and SHA-256."""
-        return number, write_arrays(folder / self.request.name(number), self.shard(number))
+
+@functools.lru_cache(maxsize=1)
+def _maker(request: DatasetRequest) -> Maker:
+    """The maker of a data set; forked workers inherit it."""
+    return Maker(request)
 
 
-_maker: Maker | None = None  # one for each process
-
-
-def _made(maker: Maker, folder: Path, shards: list[int], processes: int) -> Any:
-    """The numbers of the shards as they are written, with their SHA-256."""
-    global _maker
-    if processes < 2 or len(shards) < 2:
-        yield from (maker.write(folder, shard) for shard in shards)
-        return
-    maker.warm()  # before forking, so that workers share the kernels
-    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
-    _maker = maker
-    with multiprocessing.get_context(method).Pool(processes, _begin, (maker.request,)) as pool:
-        yield from pool.imap_unordered(_work, [(folder, shard) for shard in shards])
-
-
-def _begin(request: DatasetRequest) -> None:
-    global _maker
-    if _maker is None or _maker.request != request:
-        _maker = Maker(request)
-
-
-def _work(task: tuple[Path, int]) -> tuple[int, str]:
-    assert _maker is not None
-    return _maker.write(*task)
+@contextmanager
+def _making() -> Iterator[Callable[[DatasetRequest, int], bytes]]:
+    """Making the files of shards in a worker."""
+    yield lambda request, shard: npz(_maker(request).shard(shard))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from foglight.names import BadInput
+from foglight.pieces import Workers
 from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, solve_trunk
 from foglight.solving.whole.tree import TooLarge
 from foglight.values.networks.architectures import check_kind, one_thread
@@ -41,17 +42,18 @@ def train_trunk(
     steps: int,
     folder: Path | str,
     device: str = "cpu",
-    processes: int = 1,
+    workers: Workers = 1,
     progress: Callable[[Progress], None] | None = None,
 ) -> Path:
-    """Train until `steps` in total, from the folder's state on; returns the network's file."""
+    """Train until `steps` in total, from the folder's state on; returns the network's file.
+
+    `workers` make the data set, and are as in `play_match`.
+    """
     if steps < 1:
         raise BadInput(f"steps must be at least 1, not {steps}")
     check_kind(settings.kind, settings.mass)
     folder, say = Path(folder), progress or (lambda _: None)
-    data = generate_dataset(
-        request, folder / "data", processes, lambda done, total: say(Progress("shards", done, total))
-    )
+    data = generate_dataset(request, folder / "data", workers, lambda done, total: say(Progress("shards", done, total)))
     one_thread()
     training, state = Training(data, settings, device), folder / "state.pt"
     if state.exists():
