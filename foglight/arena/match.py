@@ -21,7 +21,7 @@ from foglight.checks.quick import quick_check
 from foglight.fingerprints import code_of
 from foglight.games import load_game
 from foglight.names import BadInput
-from foglight.pieces import Lot, Where, Workers, WorkersLost, opened, where
+from foglight.pieces import DEATHS, Lot, Where, Workers, WorkersLost, opened, where
 from foglight.rules import Game, num_players
 from foglight.state import new_state
 from foglight.text import aligned, html_table
@@ -331,11 +331,11 @@ def _play_in_parallel(jobs: _Jobs, database: Store, workers: Where, report: _Rep
                 database.add_all(missing[lot][1], zip(numbers, records, strict=True))
                 report(report.done + len(numbers))
         except WorkersLost as lost:
-            which = ""
-            if lost.culprit:
-                plan, number = missing[lost.culprit[0]][0], lost.culprit[1]
-                which = f"; game {number} of {' against '.join(plan.agents)} has ended three of them in a row"
-            raise RuntimeError(f"worker processes keep dying; {lost.left} games are left to play{which}") from None
+            pair = " against ".join(plans[lost.lot].agents)
+            raise RuntimeError(
+                f"worker processes keep dying; {lost.left} games are left to play, and number {lost.piece} of {pair} "
+                f"has ended {DEATHS} workers in a row"
+            ) from None
 
 
 @contextlib.contextmanager

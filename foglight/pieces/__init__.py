@@ -50,12 +50,11 @@ class Done(NamedTuple):
 
 
 class WorkersLost(RuntimeError):
-    """Workers keep dying."""
+    """Workers keep dying of one piece."""
 
-    def __init__(self, left: int, done: Done | None = None) -> None:
+    def __init__(self, left: int, lot: int, piece: Any) -> None:
         super().__init__(f"worker processes keep dying; {left} pieces are left")
-        self.left = left  # number of pieces without a result
-        self.culprit = done and (done.lot, done.pieces[0])  # a lot and the piece that keeps ending its worker, if known
+        self.left, self.lot, self.piece = left, lot, piece
 
 
 # Where ----------------------------------------------------------------------------------------------------------
@@ -217,7 +216,7 @@ class Crew(Place):
 
     def run(self, work: Work, lots: Sequence[Lot]) -> Iterator[Done]:
         schedule, heads = Schedule(lots), dict[int, bytes]()
-        self._idle, fruitless, failed = False, 0, None
+        self._idle, failed = False, None
         while schedule.left:
             ready = self.hands(schedule.left)
             for ahead in (False, True):  # a worker that has a second batch need not wait for the driver
@@ -233,12 +232,10 @@ class Crew(Place):
                         hand.head = head
             for hand, content, blameless in self.wait():
                 if content is None:
-                    self.deaths, fruitless = self.deaths + 1, fruitless + (not blameless)
-                    culprit = schedule.lose(hand.batches, blameless)
-                    if culprit or fruitless >= DEATHS * max(1, len(ready)):
-                        raise WorkersLost(schedule.left, culprit)
+                    self.deaths += 1
+                    if culprit := schedule.lose(hand.batches, blameless):
+                        raise WorkersLost(schedule.left, culprit.lot, culprit.pieces[0])
                     continue
-                fruitless = 0
                 results, seconds, error, trace = pickle.loads(content)
                 batch = hand.batches.popleft()
                 if results:
@@ -289,8 +286,8 @@ class Schedule:
         self._pace[batch.lot] = seconds / len(results), len(results)
         return Done(batch.lot, batch.pieces[: len(results)], results)
 
-    def lose(self, batches: Sequence[Batch], blameless: bool) -> Done | None:
-        """Take back the batches of a worker that died; returns the piece that it died of once too often."""
+    def lose(self, batches: Sequence[Batch], blameless: bool) -> Batch | None:
+        """Take back the batches of a worker that died; returns one of a single piece that it died of once too often."""
         for number, batch in enumerate(batches):
             self._waiting += len(batch.pieces)
             if number > 0 or blameless:  # not begun, or not its fault
@@ -302,7 +299,7 @@ class Schedule:
                 batch.deaths += 1
                 self._again.append(batch)
                 if batch.deaths == DEATHS:
-                    return Done(batch.lot, batch.pieces, ())
+                    return batch
         return None
 
 

@@ -45,7 +45,7 @@ class Processes(Crew):
             process.start()
             theirs.close()  # so that the end of the process ends the pipe
             self._crew.append(Process(process=process, connection=ours))
-        return self._crew
+        return list(self._crew)
 
     def send(self, hand: Hand, head: bytes | None, pieces: bytes) -> None:
         assert isinstance(hand, Process)

@@ -187,6 +187,7 @@ def _versions() -> dict[str, str]:
 def _connected(place: str, modules: Sequence[str]) -> tuple[Any, bool]:
     """Ray, connected to a cluster, and whether we have to disconnect it."""
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else Ray warns of its next default
+    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")  # else the death of a node prints pages, and on stdout
     try:
         import ray
     except ImportError:

@@ -1,0 +1,236 @@
+"""A Ray cluster of three nodes on this machine: tournaments, studies and training give there what one process gives,
+whatever is killed.
+
+`ray.cluster_utils` starts real nodes: each has processes of its own, and is killed by ending them.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")  # as foglight sets it before it imports Ray
+os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+ray = pytest.importorskip("ray", reason="a cluster needs Ray, the extra foglight[cluster]")
+cluster_utils = pytest.importorskip("ray.cluster_utils", reason="a cluster needs Ray, the extra foglight[cluster]")
+
+import foglight as fl  # noqa: E402
+from foglight.pieces import Lot, Where, opened  # noqa: E402
+
+GAMES, AGENTS = ["kuhn_poker", "phantom_ttt"], ["random", "first_legal", "pimc(iterations=20)"]
+EACH, SEED = 120, 4
+NODE = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    # the head has no core, so that every node that works can be killed
+    cluster = cluster_utils.Cluster(True, head_node_args={**NODE, "num_cpus": 0, "include_dashboard": False})
+    for _ in range(2):
+        cluster.add_node(**NODE)
+    yield cluster
+    cluster.shutdown()
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """The tournament of one process: its result, and what it has stored."""
+    store = tmp_path_factory.mktemp("alone") / "games.sqlite"
+    return fl.play_tournament(GAMES, AGENTS, EACH, SEED, store=store), stored(store)
+
+
+def stored(path):
+    """Matches and games in a store, in the order of their keys."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        matches = connection.execute("SELECT * FROM matches ORDER BY match").fetchall()
+        games = connection.execute("SELECT * FROM games ORDER BY match, number").fetchall()
+        assert connection.execute("SELECT count(DISTINCT match || ' ' || number) FROM times").fetchone() == (
+            len(games),
+        )
+    return matches, games
+
+
+def test_a_tournament_survives_the_death_of_a_node(cluster, table, tmp_path):
+    victim, killed_at = cluster.add_node(**NODE), []
+
+    def progress(done, total):
+        if done > total // 3 and not killed_at:
+            killed_at.append(done)
+            cluster.remove_node(victim, allow_graceful=False)
+
+    store = tmp_path / "games.sqlite"
+    result = fl.play_tournament(GAMES, AGENTS, EACH, SEED, cluster.address, store, progress)
+    assert killed_at and killed_at[0] < result.played == 720
+    assert (result, stored(store)) == table
+    assert str(result) == str(table[0])
+    assert not ray.is_initialized()
+
+
+@dataclass
+class Slow(fl.Agent):
+    """It plays its first legal action, 5 ms later."""
+
+    def act(self, actions=None):
+        time.sleep(0.005)
+        return (actions or self.legal_actions())[0]
+
+
+def test_a_driver_that_is_killed_is_resumed_by_one_process(cluster, tmp_path):
+    store, agents, games = tmp_path / "games.sqlite", [f"{__name__}:Slow", "random"], 300
+    alone = tmp_path / "alone.sqlite"
+    expected = fl.play_match("kuhn_poker", agents, games, SEED, store=alone)
+    command = [sys.executable, "-m", "foglight", "match", *agents, "--game", "kuhn_poker", "--games", str(games)]
+    command += ["--seed", str(SEED), "--on", cluster.address, "--store", str(store), "--json"]
+    driver = subprocess.Popen(command, cwd=Path(__file__).parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while driver.poll() is None and count(store) < games // 4:
+        time.sleep(0.01)
+    driver.send_signal(signal.SIGKILL)
+    driver.communicate()
+    assert driver.returncode == -signal.SIGKILL and games // 4 <= count(store) < games
+    kept = stored(store)[1]
+    assert fl.play_match("kuhn_poker", agents, games, SEED, store=store) == expected
+    assert stored(store) == stored(alone) and set(kept) < set(stored(store)[1])
+
+
+def count(store):
+    try:
+        return len(stored(store)[1])
+    except (sqlite3.OperationalError, AssertionError):  # not there yet
+        return 0
+
+
+@pytest.mark.long
+def test_a_package_that_is_not_installed_travels(cluster, tmp_path, monkeypatch):
+    package = tmp_path / "travelling"
+    package.mkdir()
+    (tmp_path / "luggage.py").write_text("PLACE = -1\n")
+    (package / "__init__.py").write_text("")
+    (package / "bots.py").write_text(
+        textwrap.dedent("""
+        import foglight as fl
+        import luggage
+
+        class Last(fl.Agent):
+            def act(self, actions=None):
+                return (actions or self.legal_actions())[luggage.PLACE]
+
+        class Wrong(fl.Agent):
+            def act(self, actions=None):
+                raise KeyError("mine")
+        """)
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    here = fl.play_match("kuhn_poker", ["travelling.bots:Last", "random"], 40)
+    assert fl.play_match("kuhn_poker", ["travelling.bots:Last", "random"], 40, workers=cluster.address) == here
+    with pytest.raises(KeyError, match="mine") as raised:
+        fl.play_match("kuhn_poker", ["travelling.bots:Wrong", "random"], 40, workers=cluster.address)
+    assert "Wrong fails on seat" in raised.value.__notes__[0]
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("travelling", "luggage")]:
+        del sys.modules[name]
+
+
+# Pieces ---------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def dying():
+    def work(folder, piece):
+        mark = Path(folder) / str(piece)
+        if piece % 10 == 3 and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return os.getpid(), piece * piece
+
+    yield work
+
+
+@pytest.mark.long
+def test_workers_that_are_killed_lose_nothing(cluster, tmp_path):
+    with opened(cluster.address, modules=[__name__]) as place:
+        run = list(place.run(dying, [Lot(str(tmp_path), range(40))]))
+        assert place.deaths == 4
+    found = [(piece, square) for done in run for piece, (_, square) in zip(done.pieces, done.results, strict=True)]
+    assert sorted(found) == [(piece, piece**2) for piece in range(40)]
+
+
+# At greater length ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.long
+def test_no_more_workers_than_allowed(cluster, tmp_path):
+    for piece in range(40):
+        (tmp_path / str(piece)).touch()  # so that nothing dies
+    with opened(Where(cluster.address, 1), modules=[__name__]) as place:
+        found = {result[0] for done in place.run(dying, [Lot(str(tmp_path), range(40))]) for result in done.results}
+    assert len(found) == 1
+
+
+@pytest.mark.long
+def test_a_node_with_another_version_is_refused(cluster, table, tmp_path, capfd):
+    """Its foglight is ours in all but the version."""
+    package = Path(fl.__file__).parent
+    shutil.copytree(package, tmp_path / "foglight", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "foglight" / "version.py").write_text('__version__ = "0.0.1"\n')
+    node = cluster.add_node(**NODE, env_vars={"PYTHONPATH": str(tmp_path), "FOGLIGHT_TEST_NODE": "other"})
+    try:
+        assert fl.play_tournament(GAMES, AGENTS, EACH, SEED, cluster.address) == table[0]
+    finally:
+        cluster.remove_node(node, allow_graceful=False)
+    line = f"is not used, for it has foglight 0.0.1, and not {fl.__version__}; install there what is here"
+    assert line in capfd.readouterr().err
+
+
+@pytest.mark.long
+def test_a_ray_that_is_started_here_and_ended(table, run):
+    command = ["tournament", *AGENTS, "--game", GAMES[0], "--game", GAMES[1], "--games", str(EACH), "--seed", str(SEED)]
+    expected = run(*command, "--json")
+    assert run(*command, "--json", "--on", "ray", "--workers", "2") == expected
+    assert not ray.is_initialized() and expected[0] == 0
+
+
+@pytest.mark.long
+def test_training_and_studies_give_what_they_give_here(cluster, tmp_path):
+    pytest.importorskip("torch", reason="value networks need PyTorch, the extra foglight[values]")
+    from foglight.studies import run_study
+    from foglight.values.self_play.experience import Plan
+    from foglight.values.self_play.learning import learn
+
+    request = fl.DatasetRequest("goofspiel(cards=4)", depth=4, strategies=60)
+    plan = Plan("goofspiel(cards=4)", rounds=2, games=4, steps=5, iterations=5, base=8, width=16)
+    contents = []
+    for where in (1, cluster.address):
+        folder = tmp_path / str(len(contents))
+        fl.generate_dataset(request, folder / "data", where)
+        learn(plan, folder / "learned", where)
+        run_study("filtering_sizes", folder / "study", True, 0, workers=where)
+        names = ["data/shard-0002.npz", "learned/network.safetensors", "learned/points-0001.npz", "study/table.md"]
+        contents.append([(folder / name).read_bytes() for name in names])
+    assert contents[0] == contents[1]
+
+
+@pytest.mark.long
+def test_a_cluster_that_is_not_there_gets_one_line(run):
+    code, out, err = run("match", "random", "random", "--game", "kuhn_poker", "--games", "3", "--on", "127.0.0.1:9")
+    assert (code, out) == (2, "") and err.startswith("cannot join the cluster at 127.0.0.1:9 (")
+    assert err.count("\n") == 1
+
+
+def test_more_cores_than_any_node_has_get_one_line(cluster):
+    line = "no node of the cluster has 64 cores; add one, or ask for less"
+    with pytest.raises(fl.BadInput, match=line), opened(cluster.address, threads=64) as place:
+        list(place.run(dying, [Lot("", [1])]))
+
+
+def test_without_ray_a_line_says_what_to_install(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    code, out, err = run("match", "random", "random", "--game", "kuhn_poker", "--games", "3", "--on", "ray")
+    assert (code, out, err) == (2, "", "a cluster needs Ray; install it with: pip install 'foglight[cluster]'\n")
