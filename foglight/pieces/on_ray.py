@@ -8,6 +8,7 @@ for a node that does not answer. Ray repeats nothing by itself; what died with a
 import contextlib
 import os
 import queue
+import socket
 import sys
 import time
 from collections import Counter
@@ -205,12 +206,22 @@ def _connected(place: str, modules: Sequence[str]) -> tuple[Any, bool]:
         options |= {"address": "local", "include_dashboard": False, "object_store_memory": _STORE}
     else:
         options["address"] = place
+        _check_reachable(place)
     try:
         ray.init(**options)
     except Exception as error:  # whatever keeps Ray from it
         what = "start Ray" if place == "ray" else f"join the cluster at {place}"
         raise BadInput(f"cannot {what} ({_last_line(error)})") from None
     return ray, True
+
+
+def _check_reachable(address: str) -> None:
+    """Raise BadInput if nobody answers at an address: Ray would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
+    except (OSError, ValueError) as error:
+        raise BadInput(f"cannot join the cluster at {address} ({error}); write HOST:PORT or ray://HOST:PORT") from None
 
 
 def _last_line(error: Exception) -> str:
