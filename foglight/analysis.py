@@ -54,7 +54,7 @@ class Analysis:
 
     def _repr_html_(self) -> str:
         summary = self.summary()
-        tables = html_table(_action_rows(summary), self._title()) + html_table(_reason_rows(summary))
+        tables = html_table(_action_rows(summary), self._title()) + html_table(reason_rows(summary))
         return html_text(self.information) + tables
 
 
@@ -121,7 +121,7 @@ def account(agent: Agent, choices: Mapping[int, Sequence[str]]) -> dict[str, Any
 
 def account_text(facts: dict[str, Any]) -> str:
     """An account as two tables: the actions, and the facts that the choice rests on."""
-    return f"{aligned(_action_rows(facts))}\n\n{aligned(_reason_rows(facts))}"
+    return f"{aligned(_action_rows(facts))}\n\n{aligned(reason_rows(facts))}"
 
 
 def _searched(facts: dict[str, Any]) -> bool:
@@ -138,7 +138,8 @@ def _action_rows(facts: dict[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def _reason_rows(facts: dict[str, Any]) -> list[dict[str, str]]:
+def reason_rows(facts: dict[str, Any]) -> list[dict[str, str]]:
+    """The facts that a choice rests on, as rows of names and texts."""
     if not facts["worlds"]:
         belief = "no choice, no search" if len(facts["actions"]) == 1 else "none"
     else:

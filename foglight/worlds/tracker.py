@@ -18,6 +18,7 @@ While the set is exact, a world that only actions of probability 0 lead to is ke
 has weight 0, the policy was wrong about some seat; all worlds left then get equal weights.
 """
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,6 +145,12 @@ class Tracker:
             explained = self._regenerated(self.observations, at_turn=True, random=random)
             rows, weights = chosen(explained.rows, np.flatnonzero(explained.turns)), explained.weights[explained.turns]
         return Worlds(rows, _normalised(weights), self.exact)
+
+    def clone(self) -> "Tracker":
+        """A copy that goes on alone: the same observations lead both to the same worlds."""
+        twin = copy.copy(self)
+        twin._random, twin._layers = self._random.copy(), list(self._layers)
+        return twin
 
     @property
     def effective_size(self) -> float:
