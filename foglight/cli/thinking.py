@@ -198,33 +198,24 @@ def analyse(
 
 @app.command()
 def review(
-    game: Annotated[
-        str, typer.Argument(help="A game, such as 'dark_hex(rows=4,cols=4)'; with --store also by --game.")
-    ] = "",
-    moves: Annotated[
-        list[str] | None, typer.Argument(help="All moves of the game, outcomes of chance included.")
-    ] = None,
+    game: Game,
+    moves: Moves = None,
     seat: Annotated[int, typer.Option(help="The seat whose decisions are looked back on.")] = 0,
-    agent: Annotated[str, typer.Option(help="The agent that judges, such as 'epimc(iterations=20000)'.")] = "",
+    agent: Annotated[str, typer.Option(help="The agent that judges.")] = "epimc(time=0.3)",
     margin: Annotated[
         float, typer.Option(help="Differences up to this share of the range of payoffs do not count.")
     ] = 0.05,
     store: FromStore = None,
-    game_: Annotated[str, typer.Option("--game", help="The game, if it does not come first.")] = "",
     number: Number = 0,
     seed: Seed = 0,
     json_: Json = False,
 ) -> None:
-    """Look back on a game: a verdict on each decision of a seat.
+    """Look back on a game with a verdict on each decision of a seat.
 
     Was the move forced or good, the decision wrong, the belief misled, or the luck bad? The agent that judges knows
     what the seat knew.
     """
-    from foglight.hindsight import DEFAULT_AGENT
-
-    if bool(game) == bool(game_):
-        raise BadInput("name the game once, first or by --game")
-    state = _position(game or game_, moves, store, number, None)
+    state = _position(game, moves, store, number, None)
     with bar("decisions") as progress:
-        found = fl.review(state, seat=seat, agent=agent or DEFAULT_AGENT, margin=margin, seed=seed, progress=progress)
+        found = fl.review(state, seat=seat, agent=agent, margin=margin, seed=seed, progress=progress)
     typer.echo(json.dumps(found.summary(), indent=2) if json_ else found)

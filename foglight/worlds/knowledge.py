@@ -27,6 +27,7 @@ from foglight.worlds.tracker import Tracker, Worlds
 
 _EXACT = 6000  # worlds up to which a tracked belief is exact
 _SAMPLES = (2000, 20_000)  # worlds of a sample, at first and after it was lost
+_WORK = 1_000_000  # transitions per attempt to replace a dead sample; more rarely helps, and takes a second
 _INTERPRETED = 300  # worlds where only Python can step them, a thousand times slower
 _DRAWS = 20  # draws per deal, so that each of a few deals is drawn; one in e^20 is missed
 
@@ -56,8 +57,9 @@ class Knowledge:
         """A tracker at the start of the game."""
         seed = seed_of(str(self.game), self.seat, self._lost)
         words = isinstance(new_worlds(self.game, 1), np.ndarray)
-        cap = _EXACT if isinstance(self.game, tuple) else _INTERPRETED
-        return Tracker(self.game, self.seat, cap=cap, seed=seed, positions=words)
+        compiled = isinstance(self.game, tuple)
+        cap, work = (_EXACT, _WORK) if compiled else (_INTERPRETED, None)
+        return Tracker(self.game, self.seat, cap=cap, seed=seed, positions=words, work=work)
 
     def clone(self) -> "Knowledge":
         """A copy that goes on alone."""
