@@ -91,8 +91,11 @@ def analyse(state: State, agent: AgentLike = "epimc", seed: int = 0) -> Analysis
     return Analysis(str(state.game), state.player, name, information, action, actions, facts)
 
 
-def account(agent: Agent, choices: Mapping[int, Sequence[str]]) -> dict[str, Any]:
-    """An agent's explanation of its last action as plain data: the action played first, then the others, best first."""
+def account(agent: Agent, choices: Mapping[int, Sequence[str]], fusion: bool = True) -> dict[str, Any]:
+    """An agent's explanation of its last action as plain data: the action played first, then the others, best first.
+
+    To count strategy fusion takes time beyond the agent's budget, more than a second in some games.
+    """
     why = agent.explain()
     odds = next((why.notes[name] for name in _ODDS if name in why.notes), None)
     rows: list[dict[str, Any]] = []
@@ -114,8 +117,8 @@ def account(agent: Agent, choices: Mapping[int, Sequence[str]]) -> dict[str, Any
         "seconds": why.seconds,
         "notes": {name: note for name, note in why.notes.items() if name not in _ODDS},
     }
-    if why.worlds and (fusion := agent.fusion()) is not None:
-        facts["fusion"] = {"states": fusion[0], "of": fusion[1]}
+    if fusion and why.worlds and (counted := agent.fusion()) is not None:
+        facts["fusion"] = {"states": counted[0], "of": counted[1]}
     return facts
 
 

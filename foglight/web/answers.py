@@ -200,7 +200,7 @@ def advice(
             rows = [{"action": a, "name": called[a], "value": None, "visits": 0} for a in actions]
             rows.sort(key=lambda row: row["action"] != chosen)
             return {"agent": agent, "action": int(chosen), "actions": rows, "facts": []}
-        account_ = account(asked, {action: (str(action),) for action in actions})
+        account_ = account(asked, {action: (str(action),) for action in actions}, fusion=False)
     rows = [{**row, "action": int(row["action"]), "name": called[int(row["action"])]} for row in account_["actions"]]
     return {"agent": agent, "action": int(chosen), "actions": rows, "facts": _facts(account_)}
 
