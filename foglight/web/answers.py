@@ -19,6 +19,7 @@ from foglight.worlds.knowledge import Knowledge, likelihood, seed_of
 from foglight.worlds.marginals import Marginals
 from foglight.worlds.regeneration import BeliefLost
 
+_BRIEF = 0.01  # seconds
 _REMEMBERED = 32  # agents of games in progress
 _KNOWN = 64  # positions whose worlds are remembered
 _LEAVES = 200  # worlds to leaf through
@@ -52,9 +53,11 @@ def move(
 
 
 def prepare(game: str, agents: Sequence[str]) -> None:
-    """Compile and load what a game and its agents need."""
+    """Compile and load what a game and its agents need; they think as briefly as they can."""
     new_state(game)
     made: list[Agent] = [load_agent(agent) for agent in agents]
+    for agent in made:
+        agent.time = min(agent.time, _BRIEF)
     try:
         if made:
             warm_up(load_game(game), made)
