@@ -122,10 +122,17 @@ def test_the_belief_was_misled():
     (row,) = fl.review(Coin(), ["right 9", "left"], 1, AGENT).rows
     assert row["verdict"] == "belief" and row["truth"] == pytest.approx(0.1) and row["worlds"] == 2
     assert row["best"] == "left" and row["value_played"] == pytest.approx(0.8, abs=0.01) and row["truth_played"] == -1.0
+    assert row["belief_played"] == pytest.approx(0.8, abs=0.01) and row["truth_best"] == 1.0
     assert "it held that for 10.0% likely, less than half of 50.0%" in row["sentence"]
     assert verdicts(Coin(), ["left 0", "left"], 1) == ["good"]
     assert verdicts(Coin(), ["left 0", "right"], 1) == verdicts(Coin(), ["right 9", "right"], 1) == ["decision"]
     assert verdicts(Coin(), ["right 9", "away"], 1) == ["decision"]  # a guess is worth 0.8
+
+
+def test_a_move_is_not_bad_luck_if_no_other_was_better():
+    """A call with the queen loses 2 to the king, where a fold loses 1: with a margin of 1.2 chips that is no better."""
+    moves = ["king", "queen", "bet", "call"]
+    assert [verdicts("kuhn_poker", moves, 1, margin=share)[0] for share in (0.2, 0.3)] == ["luck", "good"]
 
 
 @pytest.mark.parametrize(
@@ -232,8 +239,13 @@ def test_a_difference_must_exceed_the_margin_by_two_standard_errors():
 
 
 def test_a_search_that_is_too_short_accuses_nobody():
-    """Two visits of each action: a standard error of up to 2 / sqrt(2) chips each, more than the 3 chips lost."""
-    (row,) = fl.review("kuhn_poker", ["jack", "king", "bet", "fold"], 1, "pimc(iterations=4)").rows
+    """Three visits of each action: a standard error of 2 / sqrt(3) chips each, 1.63 together; 3 chips are too few.
+
+    With twenty visits the errors are 0.63 together, and 3 chips are more than 0.2 and twice that.
+    """
+    fold = ["jack", "king", "bet", "fold"]
+    assert verdicts("kuhn_poker", fold, 1, "pimc(iterations=40)") == ["decision"]
+    (row,) = fl.review("kuhn_poker", fold, 1, "pimc(iterations=6)").rows
     assert row["verdict"] == "good" and "too short to tell" in row["sentence"] and row["value_best"] == 2.0
 
 
@@ -282,6 +294,28 @@ def test_a_sample_that_missed_the_truth_is_judged_by_contents(monkeypatch):
     missed = [row for row in rows if row["truth"] is None]
     assert len(rows) > 20 and len(missed) > 5 and all(not row["exact"] for row in missed)
     assert {row["verdict"] for row in missed} & {"luck", "belief"}
+
+
+def test_a_truth_that_the_sample_missed_misleads_it_if_its_contents_are_rare(monkeypatch):
+    """Worlds drawn from the exact belief are as its worlds are: about a tenth is as rare as its rarest tenth."""
+    game, rng = "dark_hex(rows=4,cols=4)", np.random.default_rng(1)
+    state = fl.new_state(game)
+    for move in ("b2", "a1", "c1", "b3", "c2", "d4", "a4"):
+        state.play(state.parse_action(move))
+    seen = Knowledge(game, 1)
+    for code in state.observations(1):
+        seen.observe(code)
+    all_worlds = seen.worlds(to_move=True)
+    monkeypatch.setattr(knowledge, "_EXACT", 300)
+    monkeypatch.setattr(knowledge, "_SAMPLES", (300, 400))
+    sample = Knowledge(game, 1)
+    for code in state.observations(1):
+        sample.observe(code)
+    drawn = rng.choice(len(all_worlds.rows), 300, p=all_worlds.weights)
+    missed = [row for row in all_worlds.rows[drawn] if sample.share(row, True) is None]
+    rare = sum(sample.is_misled(row, True) for row in missed)
+    assert all_worlds.exact and len(missed) > 50 and 0.02 < rare / len(missed) < 0.4
+    assert sample.is_misled(fl.new_state(game).world, True), "an empty board"
 
 
 def test_the_range_of_payoffs_is_seen_in_random_games_where_a_game_does_not_say_it():
