@@ -191,10 +191,13 @@ class _Value(NamedTuple):
 class Judge:
     """Judges decisions of one seat in the order in which they were made.
 
-    `knowledge` is what the seat knows so far, and follows the game. `margin` is a share of the range of payoffs.
+    `knowledge` is what the seat knows so far, and follows the game. `margin` is a share of the range of payoffs. `warm`
+    says that the agent's kernels are loaded, so that it need not decide once for that.
     """
 
-    def __init__(self, knowledge: Knowledge, agent: Agent, margin: float, seed: int, name: str) -> None:
+    def __init__(
+        self, knowledge: Knowledge, agent: Agent, margin: float, seed: int, name: str, warm: bool = False
+    ) -> None:
         if not agent.gives_reasons:
             raise BadInput(f"{name} does not say why it plays what it plays; ask one that searches, such as epimc")
         if not 0.0 <= margin <= 1.0:
@@ -208,7 +211,7 @@ class Judge:
             minimax(knowledge.game) if getattr(agent, "leaf", "") == "minimax" else rollout(knowledge.game)
         )
         self._samples = _SAMPLES if isinstance(knowledge.game, tuple) else _SAMPLES_INTERPRETED
-        self._warm = not agent.time
+        self._warm = warm or not agent.time
 
     def row(self, state: State, action: int) -> dict[str, Any]:
         """The verdict on the action that the seat played in this state, as plain data."""

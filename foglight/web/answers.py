@@ -233,10 +233,10 @@ def verdict(game: str, actions: Sequence[int], step: int, agent: str = JUDGE) ->
         raise BadInput(f"nobody decides at step {step}")
     seat = before.player
     with load_agent(agent) as asked:
-        knowledge = _knowledge(game, seat, before.observations(seat))
-        row = Judge(knowledge, asked, DEFAULT_MARGIN, seed_of(game, list(actions[:step])), agent).row(
-            before, actions[step]
-        )
+        knowledge, seed = _knowledge(game, seat, before.observations(seat)), seed_of(game, list(actions[:step]))
+        judge = Judge(knowledge, asked, DEFAULT_MARGIN, seed, agent, warm=(game, agent) in _warm)
+        row = judge.row(before, actions[step])
+    _warm.add((game, agent))
     return {name: row[name] for name in _VERDICT} | {"seat": seat, "agent": agent}
 
 

@@ -25,7 +25,8 @@ from foglight.worlds.marginals import Marginals, marginals
 from foglight.worlds.regeneration import BeliefLost
 from foglight.worlds.tracker import Tracker, Worlds
 
-_EXACT = 6000  # worlds up to which a tracked belief is exact
+_EXACT = 20_000  # worlds up to which a tracked belief is exact
+_ADDED_UP = 6000  # worlds up to which their contents are all added up, which takes up to 60 ms
 _SAMPLES = (2000, 20_000)  # worlds of a sample, at first and after it was lost
 _WORK = 1_000_000  # transitions per attempt to replace a dead sample; more rarely helps, and takes a second
 _INTERPRETED = 300  # worlds where only Python can step them, a thousand times slower
@@ -125,7 +126,7 @@ class Knowledge:
         if self._tracker is None:
             return self._filter(to_move).belief(_SAMPLES[0], self._seed)
         worlds = self.worlds(to_move)
-        if not worlds.exact:
+        if not worlds.exact or len(worlds.weights) > _ADDED_UP:
             worlds = _thinned(worlds, _SAMPLES[0], self._seed)
         return marginals(self.game, worlds.rows, worlds.weights.tolist(), worlds.exact)
 
