@@ -16,6 +16,7 @@ from foglight.randomness import fold
 from foglight.rules import contents, key, num_words, places
 from foglight.web import answers
 from foglight.worlds import knowledge
+from foglight.worlds.expansion import TooLong
 from foglight.worlds.knowledge import Knowledge, likelihood
 
 NATIVE = [str(fl.load_game(name)) for name in fl.game_names()]
@@ -393,6 +394,16 @@ def test_what_is_lost_is_said_in_a_line(monkeypatch):
     assert answer["truth"] is None and answer["places_right"] is None
     with pytest.raises(fl.BadInput, match="that could be found"):
         answers.position(*question(state)[:3])
+
+
+def test_a_game_that_is_too_large_for_python_is_given_up(monkeypatch):
+    """OpenSpiel's hearts deals 39 cards that a seat does not see; to follow them all takes minutes."""
+    pytest.importorskip("pyspiel")
+    monkeypatch.setattr(knowledge, "_PATIENCE", 2000)
+    answer = answers.world("openspiel:hearts", 0, [], False, 0)
+    assert list(answer) == ["none"] and "no world was found" in answer["none"]
+    with pytest.raises(TooLong, match="too many possibilities"):
+        fl.Tracker("openspiel:hearts", 0, cap=100, patience=2000)
 
 
 def test_all_answers_can_be_asked_for_by_name():

@@ -76,19 +76,17 @@ def belief(game: str, seat: int, observations: Sequence[int], to_move: bool) -> 
 
 def _belief(
     game: str, seat: int, observations: Sequence[int], to_move: bool
-) -> tuple[dict[str, Any], Knowledge | None, Marginals | None]:
-    """The answer, what it comes from, and the probabilities by place, if there are any."""
+) -> tuple[dict[str, Any], Marginals | None]:
+    """The answer, and the probabilities by place, if there are any."""
     try:
-        knowledge = _knowledge(game, seat, observations)
-        rules = knowledge.game
+        rules = load_game(game)
         if not places(rules)[0]:
-            worlds = knowledge.worlds(to_move)
-            number = f"{'all' if worlds.exact else 'a sample of'} {len(worlds.weights):,}"
-            return {"none": f"{rules} has no places to show a belief for; its worlds: {number}"}, knowledge, None
+            return {"none": f"{rules} has no places to show a belief for; its worlds can be looked at"}, None
+        knowledge = _knowledge(game, seat, observations)
         sight = drawing(rules, knowledge.one_world(to_move), seat)
         found = replace(knowledge.marginals(to_move), title=f"{rules}: what seat {seat} may think", sight=sight)
     except (BadInput, BeliefLost) as error:
-        return {"none": f"there is no belief here: {error}"}, None, None
+        return {"none": f"there is no belief here: {error}"}, None
     answer = {
         "svg": markup(found.drawing()),
         "worlds": found.worlds,
@@ -99,7 +97,7 @@ def _belief(
             for place, odds in zip(found.places, found.odds, strict=True)
         ],
     }
-    return answer, knowledge, found
+    return answer, found
 
 
 def world(game: str, seat: int, observations: Sequence[int], to_move: bool, index: int) -> dict[str, Any]:
@@ -219,10 +217,11 @@ def _facts(account_: dict[str, Any]) -> list[list[str]]:
 def replay_belief(game: str, actions: Sequence[int], step: int, seat: int) -> dict[str, Any]:
     """The belief of a seat after the first `step` actions of a game, and how likely it held what was true."""
     state = replay(game, actions[:step])
-    to_move = state.player == seat
-    answer, knowledge, found = _belief(game, seat, state.observations(seat), to_move)
+    to_move, observations, truth = state.player == seat, state.observations(seat), None
+    answer, found = _belief(game, seat, observations, to_move)
     right = likelihood(found.odds, contents(state.game, state.world)) if found else None
-    truth = knowledge.share(state.world, to_move) if knowledge else None
+    with contextlib.suppress(BadInput, BeliefLost):
+        truth = _knowledge(game, seat, observations).share(state.world, to_move)
     return {**answer, "truth": truth, "places_right": right}
 
 

@@ -10,6 +10,7 @@ observations, whether the observations came one by one or all at once.
 
 import copy
 import hashlib
+import math
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from foglight.names import BadInput
 from foglight.randomness import generator, unit
 from foglight.rules import NOTHING, Game, contents, new_worlds, num_players, num_words, places
 from foglight.worlds.deals.cards import are_deals_better
-from foglight.worlds.expansion import chosen, thin
+from foglight.worlds.expansion import TooLong, chosen, thin
 from foglight.worlds.filter import HistoryFilter, history_filter
 from foglight.worlds.marginals import Marginals, marginals
 from foglight.worlds.regeneration import BeliefLost
@@ -30,6 +31,7 @@ _ADDED_UP = 6000  # worlds up to which their contents are all added up, which ta
 _SAMPLES = (2000, 20_000)  # worlds of a sample, at first and after it was lost
 _WORK = 1_000_000  # transitions per attempt to replace a dead sample; more rarely helps, and takes a second
 _INTERPRETED = 300  # worlds where only Python can step them, a thousand times slower
+_PATIENCE = 30_000  # transitions of one observation there: some seconds
 _DRAWS = 20  # draws per deal, so that each of a few deals is drawn; one in e^20 is missed
 
 
@@ -52,15 +54,21 @@ class Knowledge:
         self.observations: list[int] = []
         self._lost = 0  # samples lost so far
         self._filters: dict[bool, HistoryFilter] = {}
-        self._tracker = None if are_deals_better(self.game, _EXACT) else self._tracked()
+        self._tracker: Tracker | None = None
+        self._by_deals = are_deals_better(self.game, _EXACT)
+        if not self._by_deals:
+            try:
+                self._tracker = self._tracked()
+            except TooLong:
+                self._lost = len(_SAMPLES)
 
     def _tracked(self) -> Tracker:
         """A tracker at the start of the game."""
         seed = seed_of(str(self.game), self.seat, self._lost)
         words = isinstance(new_worlds(self.game, 1), np.ndarray)
         compiled = isinstance(self.game, tuple)
-        cap, work = (_EXACT, _WORK) if compiled else (_INTERPRETED, None)
-        return Tracker(self.game, self.seat, cap=cap, seed=seed, positions=words, work=work)
+        cap, work, patience = (_EXACT, _WORK, math.inf) if compiled else (_INTERPRETED, None, _PATIENCE)
+        return Tracker(self.game, self.seat, cap=cap, seed=seed, positions=words, work=work, patience=patience)
 
     def clone(self) -> "Knowledge":
         """A copy that goes on alone."""
@@ -90,7 +98,7 @@ class Knowledge:
                     if not self._tracker.exact:
                         self._tracker.cap = min(_SAMPLES[self._lost], self._tracker.cap)
                 return
-            except BeliefLost:
+            except (BeliefLost, TooLong):
                 self._lost += 1
                 if isinstance(self.game, tuple) and self._lost < len(_SAMPLES):
                     self._tracker = self._tracked()
@@ -110,12 +118,15 @@ class Knowledge:
 
     def worlds(self, to_move: bool, most: int = _SAMPLES[0]) -> Worlds:
         """The worlds that may be true; of deals a sample of at most `most`. BeliefLost if none was found."""
-        if self._tracker is None:
+        if self._by_deals:
             rows = self._filter(to_move).sample_worlds(most, self._seed)
             return Worlds(rows, np.full(len(rows), 1.0 / len(rows)), False)
-        if self._lost == len(_SAMPLES):
+        if self._tracker is None or self._lost == len(_SAMPLES):
             raise BeliefLost(f"no world was found that explains all {len(self.observations)} observations")
-        return self._tracker.worlds(turn_only=to_move)
+        try:
+            return self._tracker.worlds(turn_only=to_move)
+        except TooLong as error:
+            raise BeliefLost(str(error)) from None
 
     def one_world(self, to_move: bool) -> Any:
         """One of the worlds that may be true."""
@@ -123,7 +134,7 @@ class Knowledge:
 
     def marginals(self, to_move: bool) -> Marginals:
         """What may be where: for each place of the game, the probability of each content."""
-        if self._tracker is None:
+        if self._by_deals:
             return self._filter(to_move).belief(_SAMPLES[0], self._seed)
         worlds = self.worlds(to_move)
         if not worlds.exact or len(worlds.weights) > _ADDED_UP:
@@ -132,7 +143,7 @@ class Knowledge:
 
     def some(self, to_move: bool, most: int) -> Worlds:
         """At most `most` different worlds to look at, the likeliest first, with their probabilities in the belief."""
-        if self._tracker is not None:
+        if not self._by_deals:
             worlds = self.worlds(to_move)
             kept, complete = np.arange(len(worlds.weights)), worlds.exact
             if len(kept) > most:
@@ -158,7 +169,7 @@ class Knowledge:
 
     def share(self, world: Any, to_move: bool) -> float | None:
         """The probability that the belief gives to a world; None if that is not known: a sample may have missed it."""
-        if self._tracker is None:
+        if self._by_deals:
             return self._filter(to_move).share_of_a_deal()
         worlds = self.worlds(to_move)
         if isinstance(worlds.rows, np.ndarray):
@@ -178,7 +189,7 @@ class Knowledge:
         most a tenth of it lies on worlds whose contents are no likelier.
         """
         share = self.share(world, to_move)
-        if self._tracker is None and share is not None:
+        if self._by_deals and share is not None:
             return False
         worlds = self.worlds(to_move)
         if share is not None:

@@ -19,6 +19,7 @@ has weight 0, the policy was wrong about some seat; all worlds left then get equ
 """
 
 import copy
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,7 +65,7 @@ class Tracker:
     what viewers remember, which makes the sets far smaller where the board does not show the order of unseen moves, as
     in Dark Hex. Weights stay exact, but the other viewers' keys in a row are then those of just one of its histories.
     It needs a policy that does not read keys: none, or Uniform. `work` bounds the transitions tried when a dead sample
-    has to be replaced.
+    has to be replaced. `patience` bounds those of one observation: a sample that takes more raises `TooLong`.
 
         >>> state = fl.new_state("kuhn_poker")
         >>> for action in (0, 1):
@@ -86,6 +87,7 @@ class Tracker:
         seed: int = 0,
         positions: bool = False,
         work: int | None = None,
+        patience: float = math.inf,
     ) -> None:
         self.game = load_game(game)
         if not PUBLIC <= seat < num_players(self.game):
@@ -105,7 +107,7 @@ class Tracker:
         self.exact = True
         self.tried = 0  # transitions tried so far
         self.regenerations = 0  # how often a sample has died
-        self._expansion = Expansion(self.game, seat, policy, width)
+        self._expansion = Expansion(self.game, seat, policy, width, patience)
         self._work = work or (_WORK if rows_of_words else _WORK_INTERPRETED)
         self._random = np.array([fold(fold(0, seed), seat)], np.uint64)
         self._layers = [Layer(0, first, np.ones(1), False)]  # the last exact layer, then parts of later samples
