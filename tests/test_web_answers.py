@@ -400,10 +400,13 @@ def test_a_game_that_is_too_large_for_python_is_given_up(monkeypatch):
     """OpenSpiel's hearts deals 39 cards that a seat does not see; to follow them all takes minutes."""
     pytest.importorskip("pyspiel")
     monkeypatch.setattr(knowledge, "_PATIENCE", 2000)
-    answer = answers.world("openspiel:hearts", 0, [], False, 0)
+    state, tracker = fl.new_state("openspiel:hearts"), fl.Tracker("openspiel:hearts", 0, cap=100, patience=2000)
+    while not state.observations(0):
+        state.play(state.actions()[0])
+    answer = answers.world(*question(state, 0), 0)
     assert list(answer) == ["none"] and "no world was found" in answer["none"]
     with pytest.raises(TooLong, match="too many possibilities"):
-        fl.Tracker("openspiel:hearts", 0, cap=100, patience=2000)
+        tracker.observe(state.observations(0)[0])
 
 
 def test_all_answers_can_be_asked_for_by_name():
