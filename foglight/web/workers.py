@@ -1,0 +1,149 @@
+"""Worker processes that think: agents and beliefs run here, never in the process that answers the page.
+
+There are two lanes. In the quick one are beliefs and agents without a clock; in the slow one whatever searches, so that
+nobody waits behind somebody else's search for a picture. A worker does one thing at a time. A thought that nobody waits
+for any more is ended by ending its process; another one takes its place.
+"""
+
+import asyncio
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import AsyncIterator
+from multiprocessing.connection import Connection
+from typing import Any
+
+from foglight.names import BadInput, failure
+
+_MEMORY = 6 << 30  # bytes that one worker may use
+QUICK, SLOW = "quick", "slow"
+
+
+class Failed(RuntimeError):
+    """A worker failed or was ended before it had an answer."""
+
+
+class _Worker:
+    """One process, and the pipe to it."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def ask(self, name: str, arguments: tuple[Any, ...]) -> Any:
+        """The answer of this name; runs in a thread, and ends when the process is ended."""
+        try:
+            self._pipe.send((name, arguments))
+            kind, content = self._pipe.recv()
+        except (EOFError, OSError):
+            raise Failed("the worker ended before it had an answer") from None
+        if kind == "bad":
+            raise BadInput(content)
+        if kind == "failed":
+            raise Failed(content)
+        return content
+
+    def end(self) -> None:
+        """End the process, whatever it is doing."""
+        self._process.kill()
+        self._process.join()
+        self._pipe.close()
+
+
+class _Lane:
+    """Some workers and those who wait for one."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._free: asyncio.Queue[_Worker] = asyncio.Queue()
+        self._all: set[_Worker] = set()
+
+    async def start(self) -> None:
+        for _ in range(self._size):
+            await self._add()
+
+    async def _add(self) -> None:
+        worker = await asyncio.to_thread(_Worker)
+        self._all.add(worker)
+        self._free.put_nowait(worker)
+
+    @contextlib.asynccontextmanager
+    async def worker(self) -> AsyncIterator[_Worker]:
+        """A worker for the time of a `with` statement; one that was interrupted or failed is replaced."""
+        worker = await self._free.get()
+        try:
+            yield worker
+        except BadInput:
+            self._free.put_nowait(worker)
+            raise
+        except BaseException:
+            self._all.discard(worker)
+            threading.Thread(target=worker.end).start()
+            self._replacement = asyncio.ensure_future(self._add())  # kept, or it would be collected
+            raise
+        else:
+            self._free.put_nowait(worker)
+
+    def close(self) -> None:
+        for worker in self._all:
+            worker.end()
+
+
+class Workers:
+    """All workers of a server: `slow` of them for searches, one for what is quick."""
+
+    def __init__(self, slow: int) -> None:
+        self._lanes = {QUICK: _Lane(1), SLOW: _Lane(slow)}
+
+    async def start(self) -> None:
+        """Start the processes."""
+        for lane in self._lanes.values():
+            await lane.start()
+
+    async def ask(self, lane: str, limit: float, name: str, *arguments: Any) -> Any:
+        """The answer of this name from a worker of the lane; Failed after `limit` seconds, waiting not counted.
+
+        Cancelling it ends the worker's thought.
+        """
+        async with self._lanes[lane].worker() as worker:
+            try:
+                return await asyncio.wait_for(asyncio.to_thread(worker.ask, name, arguments), limit)
+            except TimeoutError:
+                raise Failed(f"there was no answer after {limit:g} seconds") from None
+
+    def close(self) -> None:
+        """End all processes."""
+        for lane in self._lanes.values():
+            lane.close()
+
+
+def _serve(pipe: Connection) -> None:
+    """What a worker does: answer one question after the other until the pipe closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends its workers
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    from foglight.web import answers
+
+    while True:
+        try:
+            name, arguments = pipe.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            reply = "ok", answers.ANSWERS[name](*arguments)
+        except BadInput as error:
+            reply = "bad", str(error)
+        except Exception as error:
+            reply = "failed", failure(error)
+        try:
+            pipe.send(reply)
+        except OSError:
+            return
