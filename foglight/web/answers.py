@@ -10,6 +10,7 @@ from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.state import new_state
 
+_BRIEF = 0.01  # seconds
 _REMEMBERED = 32  # agents of games in progress
 
 _seats: OrderedDict[tuple[Any, ...], Seat] = OrderedDict()
@@ -36,9 +37,11 @@ def move(
 
 
 def prepare(game: str, agents: Sequence[str]) -> None:
-    """Compile and load what a game and its agents need."""
+    """Compile and load what a game and its agents need; they think as briefly as they can."""
     new_state(game)
     made: list[Agent] = [load_agent(agent) for agent in agents]
+    for agent in made:
+        agent.time = min(agent.time, _BRIEF)
     try:
         if made:
             warm_up(load_game(game), made)

@@ -8,6 +8,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
@@ -44,9 +45,11 @@ class Conflict(BadInput):
 class Page:
     """One server's offers, games and workers."""
 
-    def __init__(self, offers: Offers, keeper: Keeper, workers: Workers, most_games: int = 500) -> None:
-        self.offers, self.keeper, self.workers = offers, keeper, workers
-        self.tables = Tables(keeper, workers, most_games)
+    tables: Tables
+
+    def __init__(self, offers: Offers, keep: Path, workers: Workers, most_games: int = 500) -> None:
+        self.offers, self.workers = offers, workers
+        self._keep, self._most_games = keep, most_games
         self._new_games = Bucket(20.0, 400.0)
         self._questions = Bucket(50.0, 400.0)  # by HTTP that a worker answers
 
@@ -72,13 +75,15 @@ class Page:
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, application: Starlette) -> AsyncIterator[None]:
+        keeper = Keeper(self._keep)
         await self.workers.start()
+        self.tables = Tables(keeper, self.workers, self._most_games)
         try:
             yield
         finally:
             self.tables.close()
             self.workers.close()
-            self.keeper.close()
+            keeper.close()
 
     # Choosing ---------------------------------------------------------------------------------------------------------
 

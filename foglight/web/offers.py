@@ -32,7 +32,7 @@ class Offers:
             spec = parse_spec(name)
             if not agent_class(spec.name).at_terminal and (plays := self._playable(spec)):
                 self._agents[name], self._plays[name] = spec, plays
-        self._openspiel: dict[str, list[str]] | None = None  # names of parameters by game, when they were asked for
+        self._openspiel: set[str] = set()  # its games, when they were asked for
 
     def _playable(self, spec: Spec) -> list[str]:
         """The games on offer that an agent plays; none if it lacks options that it needs."""
@@ -85,18 +85,14 @@ class Offers:
             from foglight.bridges.openspiel import descriptions
         except BadInput:
             return []
-        rows: list[dict[str, Any]] = [
-            {
-                "name": described.name,
-                "title": f"{described.name.removeprefix('openspiel:')}, of OpenSpiel",
-                "players": described.players,
-                "rules": "",
-                "parameters": [],
-            }
-            for described in descriptions()
-            if not described.name.startswith(("openspiel:efg", "openspiel:nfg"))  # these open files
-        ]
-        self._openspiel = {row["name"]: [] for row in rows}
+        rows: list[dict[str, Any]] = []
+        for name in (described.name for described in descriptions()):
+            if not name.startswith(("openspiel:efg", "openspiel:nfg")):  # these open files
+                with contextlib.suppress(BadInput):  # some cannot be played
+                    what = f"{name.removeprefix('openspiel:')}, of OpenSpiel"
+                    players = num_players(load_game(name))
+                    rows.append({"name": name, "title": what, "players": players, "rules": "", "parameters": []})
+        self._openspiel = {row["name"] for row in rows}
         return rows
 
     def game(self, name: Any, parameters: Any) -> str:
@@ -129,10 +125,10 @@ class Offers:
     def _openspiel_game(self, name: str, parameters: Mapping[str, Any]) -> str:
         if parameters:
             raise BadInput("games of OpenSpiel have their default parameters here; foglight serve --game offers others")
-        if self._openspiel is None:
+        if not self._openspiel:
             self.openspiel()
-        if name not in (self._openspiel or {}):
-            raise BadInput(unknown("game", name[:_LONG], self._openspiel or (), "none of OpenSpiel's has that name"))
+        if name not in self._openspiel:
+            raise BadInput(unknown("game", name[:_LONG], self._openspiel, "none of OpenSpiel's has that name"))
         return str(load_game(name))
 
     def agent(self, name: Any, seconds: Any, game: str) -> str:

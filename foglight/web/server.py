@@ -44,7 +44,9 @@ def serve(
     listener = _listener(host, port)
     try:
         token = "" if host in _LOCAL else secrets.token_urlsafe(18)
-        page = Page(Offers(games, agents, seconds), Keeper(keep or default_file()), Workers(workers))
+        file = keep or default_file()
+        Keeper(file).close()  # refuses, in one line, a file that cannot be used
+        page = Page(Offers(games, agents, seconds), file, Workers(workers))
         application = Guard(page.application(), token=token, hosts=_LOCAL)
         config = uvicorn.Config(
             application,

@@ -148,19 +148,23 @@ class Tables:
         self._keeper, self._workers, self._most = keeper, workers, most
         self._open: OrderedDict[int, Sitting] = OrderedDict()
         self._known: set[str] = set()  # games whose rules are loaded here
+        self._prepared: set[tuple[str, str]] = set()  # games with agents whose kernels are loaded, or will be
         self._preparing: set[asyncio.Task[Any]] = set()
 
     async def add(self, game: str, seats: Sequence[str]) -> dict[int, str]:
         """Begin a game; the token of each person's seat."""
         await self._load_rules(game)
         _, tokens = self._keeper.add(game, seats, secrets.randbits(62))
-        for agent in {who for who in seats if who != HUMAN and _searches(who)}:
+        for agent in {who for who in seats if who != HUMAN and _budget(who)}:
+            if (game, agent) in self._prepared:
+                continue
+            self._prepared.add((game, agent))
             task = asyncio.ensure_future(self._workers.ask(SLOW, _COMPILING, "prepare", game, [agent]))
-            task.add_done_callback(self._prepared)
+            task.add_done_callback(self._forget)
             self._preparing.add(task)
         return tokens
 
-    def _prepared(self, task: "asyncio.Task[Any]") -> None:
+    def _forget(self, task: "asyncio.Task[Any]") -> None:
         self._preparing.discard(task)
         if not task.cancelled() and task.exception() is not None:
             log.info("not prepared: %s", task.exception())
