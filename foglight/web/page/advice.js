@@ -1,6 +1,6 @@
 // "What would an agent do here, and why?": a form, and its answer as bars.
 
-import { button, choices, el, field, number, percent, spinner } from "/page/dom.js";
+import { button, choices, el, field, number, percent, sentence, spinner, written } from "/page/dom.js";
 
 const MOST_BARS = 12;
 
@@ -31,7 +31,7 @@ export class Advice {
 
   describe() {
     const agent = this.agents.find(({ name }) => name === this.agent.value);
-    this.about.textContent = agent ? `${agent.what} It knows what you know.` : "";
+    this.about.replaceChildren(...written(agent ? `${sentence(agent.what)} It knows what you know.` : ""));
     this.seconds.disabled = !agent?.takes_time;
   }
 

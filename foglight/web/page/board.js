@@ -135,8 +135,9 @@ export class Board {
   rest() {
     for (const item of this.items) item.group.setAttribute("aria-disabled", "true");
     this.element.classList.add("resting");
-    this.items = this.items.slice(0, 0);
-    this.mark();
+    for (const item of this.items) item.group.classList.remove("may");
+    this.items = [];
+    this.begin();
   }
 
   advise(actions) {
@@ -156,8 +157,11 @@ export class Board {
     const focused = this.itemAt(document.activeElement ?? this.frame);
     const seconds = this.chosen.length ? new Set((this.left ?? []).flatMap((action) => this.carriers.get(action) ?? [])) : null;
     for (const item of this.items) {
-      if (this.chosen.includes(item)) made.push(item.ring("chosen"));
-      else if (seconds ? seconds.has(item) : this.starts.has(item)) made.push(item.legal(Boolean(seconds)));
+      const chosen = this.chosen.includes(item);
+      const possible = !chosen && (seconds ? seconds.has(item) : this.starts.has(item));
+      if (chosen) made.push(item.ring("chosen"));
+      else if (possible && item.onBoard) made.push(item.legal(Boolean(seconds)));
+      item.group.classList.toggle("may", possible); // cards lie over each other, so they are marked themselves
     }
     const shown = this.advice.filter((action) => this.pointed < 0 || action === this.pointed);
     if (this.pointed >= 0 && !shown.length) shown.push(this.pointed);
@@ -195,11 +199,12 @@ function itemOf(group) {
     name,
     full,
     ring,
+    onBoard: board,
     actions: group.dataset.actions.split(" ").map(Number),
     centre: [x + wide / 2, y + tall / 2],
     corner: outline.matches(".hexagon") ? [x + wide / 2, y + 4] : [x + wide - 2, y + 2],
-    // What can be chosen: a dot on an empty place, an outline on anything else.
-    legal: (second) => (board && !full ? shape("circle", { class: `mark dot${second ? " second" : ""}`, cx: x + wide / 2, cy: y + tall / 2, r: second ? 6 : 4 }) : ring(second ? "can-be second" : "can-be")),
+    // What can be chosen: a dot on an empty place, an outline around what stands there.
+    legal: (second) => (!full ? shape("circle", { class: `mark dot${second ? " second" : ""}`, cx: x + wide / 2, cy: y + tall / 2, r: second ? 6 : 3.5 }) : ring(second ? "can-be second" : "can-be")),
   };
 }
 

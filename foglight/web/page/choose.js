@@ -1,6 +1,6 @@
 // Choose a game.
 
-import { button, el, spinner } from "/page/dom.js";
+import { button, el, sentence, spinner } from "/page/dom.js";
 import { glyph, gameName } from "/page/glyphs.js";
 import { games, list } from "/page/mine.js";
 import { get, offers } from "/page/net.js";
@@ -66,6 +66,6 @@ function card(game) {
     "li",
     { class: "card", "data-game": game.name },
     glyph(game.name),
-    el("div", {}, el("a", { href: `#/new/${encodeURIComponent(game.name)}` }, gameName(game.name)), el("p", {}, game.title), el("p", { class: "soft" }, `${game.players} players`)),
+    el("div", {}, el("a", { href: `#/new/${encodeURIComponent(game.name)}` }, gameName(game.name)), el("p", {}, sentence(game.title)), el("p", { class: "soft" }, `${game.players} players`)),
   );
 }

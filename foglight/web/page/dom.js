@@ -33,6 +33,8 @@ export function picture(text, label = "") {
   title?.remove(); // as a title it would cover the whole board with one tooltip
   const wide = Number(drawn.getAttribute("width")) || 320;
   const tall = Number(drawn.getAttribute("height")) || 200;
+  const board = drawn.querySelector(".square, .hexagon");
+  drawn.style.setProperty("--limit", board ? 2.3 : 1.6); // what is mostly text need not be that large
   drawn.style.setProperty("--wide", wide);
   drawn.style.setProperty("--tall", tall);
   drawn.removeAttribute("width");
@@ -81,11 +83,16 @@ export function spinner() {
   return el("span", { class: "spinner", "aria-hidden": "true" });
 }
 
-// A sentence from a text: up to the first full stop that ends a word.
-export function firstSentence(text) {
-  const found = /^[\s\S]*?[.!?](?=\s|$)/.exec(text.trim());
-  return (found ? found[0] : text.trim()).replace(/\s+/g, " ");
+// A text as a sentence: with a capital and a full stop.
+export function sentence(text) {
+  const whole = text.charAt(0).toUpperCase() + text.slice(1);
+  return !whole || /[.!?:]$/.test(whole) ? whole : `${whole}.`;
 }
+
+// Text in which `code` stands between backticks.
+export const written = (text) => text.split("`").map((part, index) => (index % 2 ? el("code", {}, part) : part));
+
+export const rulesOf = (text) => text.split("\n").filter(Boolean).map((line) => el("p", {}, written(line)));
 
 let names = 0;
 // A labelled control: the label, the control, and a line that explains it.
@@ -100,5 +107,3 @@ export function field(label, control, meaning = "") {
 export function choices(options, chosen) {
   return el("select", {}, options.map(([value, text]) => el("option", { value: String(value), selected: value === chosen }, text)));
 }
-
-export const seatName = (players, seat, own) => (seat === own ? "you" : `seat ${seat} (${players[seat]})`);

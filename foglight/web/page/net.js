@@ -23,7 +23,7 @@ async function answer(request) {
 export const get = (path, signal) => answer(fetch(path, { signal, headers: { Accept: "application/json" } }));
 
 export const post = (path, body, signal) =>
-  answer(fetch(path, { method: "POST", signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }));
+  answer(fetch(path, { method: "POST", signal, headers: { "Content-Type": "application/json" }, body: typeof body === "string" ? body : JSON.stringify(body) }));
 
 let known;
 export function offers() {

@@ -3,7 +3,7 @@
 import { Advice } from "/page/advice.js";
 import { Belief } from "/page/belief.js";
 import { Board, overlay } from "/page/board.js";
-import { button, copy, el, number, say, spinner } from "/page/dom.js";
+import { button, copy, el, number, rulesOf, say, spinner } from "/page/dom.js";
 import { gameName } from "/page/glyphs.js";
 import { find, invitations, keep, update } from "/page/mine.js";
 import { Line, offers } from "/page/net.js";
@@ -41,7 +41,8 @@ class Play {
     this.side = el("aside", { class: "side", "aria-label": "About this game" });
     this.keys = (event) => this.pressed(event);
     addEventListener("keydown", this.keys);
-    main.append(this.head, el("div", { class: "table" }, el("section", { class: "stage", "aria-label": "Board" }, this.status, this.trouble, this.over, this.boards), this.side));
+    this.stage = el("section", { class: "stage", "aria-label": "Board" }, this.status, this.trouble, this.over, this.boards);
+    main.append(this.head, el("div", { class: "table" }, this.stage, this.side));
     this.line = new Line(token, {
       message: (told) => this.told(told),
       lost: (wait, tries) => this.lost(wait, tries),
@@ -69,7 +70,7 @@ class Play {
     if (!find(this.token)) keep({ token: this.token, game: view.game, title: name, when: Date.now(), against: [...new Set(others.map(([player]) => player))].join(", "), links: [] });
     const rules = this.given.games.find((game) => game.name === view.game.split("(")[0])?.rules;
     this.head.replaceChildren(
-      el("div", {}, el("h1", {}, name), el("p", { class: "soft" }, `You are seat ${view.seat} of ${view.game}, against ${others.map(([player, seat]) => (view.players.length > 2 ? `${player} (seat ${seat})` : player)).join(", ")}.`)),
+      el("div", {}, el("h1", {}, name), el("p", { class: "soft" }, `You are seat ${view.seat}, against ${others.map(([player, seat]) => (view.players.length > 2 ? `${player} (seat ${seat})` : player)).join(", ")}. `, el("code", {}, view.game))),
       (this.link = button("Link to this position", () => copy(positionLink(this.view.game, this.view.seat, this.view.observations), this.link), { class: "quiet", hidden: true })),
     );
     this.advice = new Advice(this.given, view.game, {
@@ -84,7 +85,7 @@ class Play {
         this.advice.element,
         this.movesPanel,
         el("section", { class: "panel" }, el("h2", {}, "What you have seen"), this.log),
-        rules ? el("details", { class: "panel rules" }, el("summary", {}, "Rules"), rules.split("\n").filter(Boolean).map((line) => el("p", {}, line))) : null,
+        rules ? el("details", { class: "panel rules" }, el("summary", {}, "Rules"), rulesOf(rules)) : null,
         el("details", { class: "panel" }, el("summary", {}, "Keys"), keyHelp()),
       ].filter(Boolean),
     );
@@ -99,6 +100,7 @@ class Play {
     const before = this.view;
     const same = before && before.seen === view.seen && before.turn === view.turn;
     this.view = view;
+    Object.assign(this.stage.dataset, { seen: String(view.seen), turn: view.turn });
     this.board.element.classList.remove("resting");
     this.beliefBoard.element.classList.remove("resting");
     this.board.show(view.svg, view.moves);
@@ -110,7 +112,7 @@ class Play {
     this.log.replaceChildren(...view.log.map((line) => el("li", {}, line)));
     this.log.scrollTop = this.log.scrollHeight;
     if (view.turn === "over") this.showEnd(view);
-    else this.status.replaceChildren(...(yours ? [el("strong", {}, "Your move"), el("span", { class: "soft" }, " · what you can choose is marked")] : [spinner(), "The others are at it …"]));
+    else this.status.replaceChildren(...(yours ? [el("strong", {}, "Your move"), el("span", { class: "soft" }, " · choose what is marked")] : [spinner(), "The others are at it …"]));
     this.status.classList.toggle("yours", yours);
     if (!same) this.announce(before, view);
     this.movesPanel.hidden = view.turn === "over";
@@ -123,7 +125,7 @@ class Play {
 
   announce(before, view) {
     const news = before ? view.log.slice(before.log.length) : view.log.slice(-1);
-    const turn = { yours: "Your move.", waiting: "Waiting for the others.", over: this.ending(view) }[view.turn];
+    const turn = view.over ? this.ending(view) : view.turn === "yours" ? "Your move." : "Waiting for the others.";
     say([...news, turn].join(". ").replaceAll("..", "."));
   }
 

@@ -7,14 +7,18 @@ import { el, spinner } from "/page/dom.js";
 import { gameName } from "/page/glyphs.js";
 import { offers, post } from "/page/net.js";
 
-export const positionLink = (game, seat, seen) => `${location.origin}/#/position?${new URLSearchParams({ game, seat, seen: seen.join(".") })}`;
+export const positionLink = (game, seat, seen) => `${location.origin}/#/position?${new URLSearchParams({ game, seat, seen })}`;
 
 export async function open(main, _, query) {
   const given = await offers();
-  const order = { game: query.get("game") ?? "", seat: Number(query.get("seat")), seen: (query.get("seen") ?? "").split(".").filter(Boolean).map(Number) };
+  const order = { game: query.get("game") ?? "", seat: Number(query.get("seat")) };
+  const seen = (query.get("seen") ?? "").split(".").filter(Boolean);
+  if (!seen.every((code) => /^-?\d{1,20}$/.test(code))) throw new Error("This link does not say what was seen.");
+  // Written by hand: observations may be larger than the whole numbers of JavaScript.
+  const ask = (path, more = {}) => post(path, JSON.stringify({ ...order, ...more }).replace(/}$/, `,"seen":[${seen.join(",")}]}`));
   const status = el("p", { class: "status" }, spinner(), "Reading the position …");
   main.append(el("h1", {}, gameName(order.game)), el("p", { class: "soft" }, `What seat ${order.seat} of ${order.game} saw.`), status);
-  const found = await post("/api/position", order);
+  const found = await ask("/api/position");
   status.remove();
   const board = new Board("What the seat sees");
   const beliefBoard = new Board("What may be true");
@@ -37,7 +41,7 @@ export async function open(main, _, query) {
     ask: async (agent, seconds) => {
       advice.thinking();
       try {
-        const ranked = advice.told(await post("/api/position/ask", { ...order, agent, seconds }));
+        const ranked = advice.told(await ask("/api/position/ask", { agent, seconds }));
         for (const one of [board, beliefBoard]) one.advise(ranked);
       } catch (error) {
         advice.failed(error.message);

@@ -1,7 +1,7 @@
 // A new game: its parameters, who plays, and on which seat.
 
 import { favourite, playing, secondsInput } from "/page/advice.js";
-import { choices, el, field } from "/page/dom.js";
+import { choices, el, field, rulesOf, sentence, written } from "/page/dom.js";
 import { gameName, glyph } from "/page/glyphs.js";
 import { keep } from "/page/mine.js";
 import { get, offers, post } from "/page/net.js";
@@ -38,7 +38,7 @@ export async function open(main, [name]) {
     const describe = () => {
       const agent = agents.find((one) => one.name === who.value);
       Object.assign(chosen, { who: who.value, seconds: seconds.value });
-      about.textContent = agent ? [agent.strength, agent.what].filter(Boolean).map(sentence).join(" ") : "You get a link to hand on. Both of you see only what your seat sees.";
+      about.replaceChildren(...written(agent ? [agent.strength, agent.what].filter(Boolean).map(sentence).join(" ") : "You get a link to hand on. Each of you sees only what your seat sees."));
       secondsField.hidden = !agent?.takes_time;
     };
     who.addEventListener("change", describe);
@@ -92,18 +92,13 @@ export async function open(main, [name]) {
   main.append(
     el("p", { class: "crumb" }, el("a", { href: "#/" }, "All games")),
     el("div", { class: "headline" }, glyph(game.name), el("div", {}, el("h1", {}, gameName(game.name)), el("p", { class: "lead" }, sentence(game.title)))),
-    el("div", { class: "two" }, form, game.rules ? el("section", { class: "panel rules" }, el("h2", {}, "Rules"), game.rules.split("\n").filter(Boolean).map((line) => el("p", {}, line))) : null),
+    el("div", { class: "two" }, form, game.rules ? el("section", { class: "panel rules" }, el("h2", {}, "Rules"), rulesOf(game.rules)) : null),
   );
 }
 
-const sentence = (text) => {
-  const whole = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(whole) ? whole : `${whole}.`;
-};
-
 function parameterInput({ name, default: usual, allowed }) {
   const range = /^(-?\d+) to (-?\d+)$/.exec(allowed || "");
-  if (range && !usual.includes("[")) return el("input", { type: "number", min: range[1], max: range[2], step: "1", value: usual, required: true, "data-parameter": name });
+  if (range && !usual.includes("[")) return el("input", { type: "number", min: range[1], max: range[2], step: Number.isInteger(Number(usual)) ? "1" : "any", value: usual, required: true, "data-parameter": name });
   const words = (allowed || "").split(", ");
   if (words.length > 1 && words.includes(usual)) {
     const input = choices(words.map((word) => [word, word]), usual);
