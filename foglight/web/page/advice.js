@@ -2,7 +2,7 @@
 
 import { button, choices, el, field, number, percent, sentence, spinner, written } from "/page/dom.js";
 
-const MOST_BARS = 12;
+const MOST_BARS = 8;
 
 export class Advice {
   // `ask` gets the name of an agent and seconds; `stop` ends the asking; `point` gets the action of a bar, or -1.

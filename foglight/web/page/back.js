@@ -52,7 +52,7 @@ class Look {
       el(
         "section",
         { class: "panel steps", "aria-label": "Moves" },
-        el("div", { class: "row" }, step("⏮", "First position", () => 0, "Home"), step("◀", "Previous position", () => this.step - 1, "left arrow"), step("▶", "Next position", () => this.step + 1, "right arrow"), step("⏭", "Last position", () => this.last, "End"), this.where),
+        el("div", { class: "row" }, step("|◀", "First position", () => 0, "Home"), step("◀", "Previous position", () => this.step - 1, "left arrow"), step("▶", "Next position", () => this.step + 1, "right arrow"), step("▶|", "Last position", () => this.last, "End"), this.where),
         el("div", { class: "field wide" }, el("label", { for: "step" }, "Move"), this.slider),
         el("div", { class: "switch" }, this.switch, el("label", { for: "beliefs" }, "What each seat could know")),
       ),
@@ -121,8 +121,8 @@ class Look {
       if (!this.switch.checked) frame.replaceChildren(picture(shown.svg, this.nameOf(seat)));
       log.replaceChildren(...shown.log.map((line) => el("li", {}, line)));
       log.scrollTop = log.scrollHeight;
-      link.hidden = !shown.observations;
-      if (shown.observations) link.href = positionLink(this.replay.game, seat, shown.observations);
+      link.hidden = shown.observations === undefined;
+      if (!link.hidden) link.href = positionLink(this.replay.game, seat, shown.observations);
     });
     this.showBeliefs();
     if (this.step < this.last) this.position(this.step + 1).catch(() => {});
@@ -198,5 +198,5 @@ class Look {
 function summary(list) {
   const counts = new Map();
   for (const row of list.children) counts.set(row.dataset.verdict, (counts.get(row.dataset.verdict) ?? 0) + 1);
-  return [...counts].map(([verdict, count]) => `${count} ${WORDS[verdict] ?? "without a verdict"}`).join(", ");
+  return [...counts].map(([verdict, count]) => `${WORDS[verdict] ?? "no verdict"}: ${count}`).join(" · ");
 }

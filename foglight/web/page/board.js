@@ -163,7 +163,7 @@ export class Board {
       else if (possible && item.onBoard) made.push(item.legal(Boolean(seconds)));
       item.group.classList.toggle("may", possible); // cards lie over each other, so they are marked themselves
     }
-    const shown = this.advice.filter((action) => this.pointed < 0 || action === this.pointed);
+    const shown = this.advice.filter((action) => (this.pointed < 0 || action === this.pointed) && (this.left?.includes(action) ?? true));
     if (this.pointed >= 0 && !shown.length) shown.push(this.pointed);
     for (const action of shown.toReversed()) made.push(...this.hint(action, this.advice.indexOf(action) + 1));
     if (focused) made.push(focused.ring("focus"));

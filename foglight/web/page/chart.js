@@ -2,7 +2,7 @@
 
 import { button, el, percent, shape } from "/page/dom.js";
 
-const WIDE = 640;
+const USUAL = 640; // wide, before it is known how wide the page has it
 const TALL = 150;
 const LEFT = 62;
 const BELOW = 22;
@@ -12,11 +12,16 @@ const LEAST = 1e-9; // probabilities below are drawn there
 export class Chart {
   constructor(title, { steps, logarithmic = false, jump }) {
     Object.assign(this, { title, steps, logarithmic, jump, values: [], step: 0 });
-    this.drawing = shape("svg", { class: "chart", viewBox: `0 0 ${WIDE} ${TALL}`, role: "img" });
+    this.drawing = shape("svg", { class: "chart", role: "img" });
+    this.wide = USUAL;
+    new ResizeObserver(() => {
+      this.wide = Math.max(240, this.drawing.clientWidth || USUAL);
+      this.draw();
+    }).observe(this.drawing);
     this.drawing.addEventListener("click", (event) => {
       const box = this.drawing.getBoundingClientRect();
-      const x = ((event.clientX - box.left) / box.width) * WIDE;
-      jump(Math.max(0, Math.min(steps, Math.round(((x - LEFT) / (WIDE - LEFT - 10)) * steps))));
+      const x = ((event.clientX - box.left) / box.width) * this.wide;
+      jump(Math.max(0, Math.min(steps, Math.round(((x - LEFT) / (this.wide - LEFT - 10)) * steps))));
     });
     this.rows = el("tbody");
     this.element = el(
@@ -42,13 +47,14 @@ export class Chart {
   draw() {
     const known = this.values.filter((value) => typeof value === "number");
     const least = this.logarithmic ? Math.floor(Math.log10(Math.max(LEAST, Math.min(0.1, ...known.filter((value) => value > 0))))) : 0;
-    const x = (step) => LEFT + ((WIDE - LEFT - 10) * step) / Math.max(1, this.steps);
+    const x = (step) => LEFT + ((this.wide - LEFT - 10) * step) / Math.max(1, this.steps);
     const height = (value) => (this.logarithmic ? 1 - Math.log10(Math.max(value, 10 ** least)) / least : value);
     const y = (value) => 10 + (TALL - BELOW - 10) * (1 - height(value));
     const parts = [];
+    this.drawing.setAttribute("viewBox", `0 0 ${this.wide} ${TALL}`);
     const levels = this.logarithmic ? [0, Math.round(least / 2), least].filter((power, index, all) => all.indexOf(power) === index).map((power) => 10 ** power) : [0, 0.5, 1];
-    for (const level of levels) parts.push(shape("path", { class: "level", d: `M${LEFT} ${y(level)}H${WIDE - 10}` }), text(LEFT - 6, y(level), percent(level), "end"));
-    for (let step = 0, by = Math.max(1, Math.ceil(this.steps / 10)); step <= this.steps; step += by) parts.push(text(x(step), TALL - 8, String(step), "middle"));
+    for (const level of levels) parts.push(shape("path", { class: "level", d: `M${LEFT} ${y(level)}H${this.wide - 10}` }), text(LEFT - 6, y(level), percent(level), "end"));
+    for (let step = 0, by = Math.max(1, Math.ceil((this.steps * 36) / this.wide)); step <= this.steps; step += by) parts.push(text(x(step), TALL - 8, String(step), "middle"));
     parts.push(shape("path", { class: "now", d: `M${x(this.step)} 6V${TALL - BELOW}` }));
     let path = "";
     let pen = "M";

@@ -35,7 +35,7 @@ export function offers() {
 }
 
 const FIRST_WAIT = 500;
-const LONGEST_WAIT = 8000; // milliseconds
+const LONGEST_WAIT = 2000; // milliseconds
 
 // The WebSocket of one seat. It comes back by itself after the server was restarted.
 export class Line {

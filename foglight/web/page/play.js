@@ -9,6 +9,9 @@ import { find, invitations, keep, update } from "/page/mine.js";
 import { Line, offers } from "/page/net.js";
 import { positionLink } from "/page/position.js";
 
+const PATIENCE = 1500; // milliseconds for a belief that nobody looks at any more
+const STALE = 400; // milliseconds after which an old belief gives way
+
 export async function open(main, [token]) {
   const given = await offers();
   const game = new Play(main, token, given);
@@ -52,6 +55,8 @@ class Play {
 
   close() {
     removeEventListener("keydown", this.keys);
+    clearTimeout(this.counting);
+    clearTimeout(this.standing);
     this.line.close();
   }
 
@@ -59,6 +64,7 @@ class Play {
     const parts = { view: "see", belief: "seeBelief", world: "seeWorld", advice: "seeAdvice", error: "seeError", wait: "seeWait" };
     if (!this.view && message.is === "view") this.furnish(message);
     if (message.is !== "error") this.trouble.hidden = true;
+    if (message.is === "belief" || message.about === "belief") this.counted();
     if (message.is === "view" || message.is === "error" || message.is === "wait" || message.seen === this.view?.seen) this[parts[message.is]]?.(message);
   }
 
@@ -102,9 +108,8 @@ class Play {
     this.view = view;
     Object.assign(this.stage.dataset, { seen: String(view.seen), turn: view.turn });
     this.board.element.classList.remove("resting");
-    this.beliefBoard.element.classList.remove("resting");
     this.board.show(view.svg, view.moves);
-    this.link.hidden = !view.observations;
+    this.link.hidden = view.observations === undefined;
     const yours = view.turn === "yours";
     this.advice.clear(yours);
     this.advice.element.hidden = view.turn === "over" || !this.advice.agents.length;
@@ -119,8 +124,19 @@ class Play {
     if (view.turn === "over") {
       this.belief.element.hidden = true;
       this.showTruth(view);
-    } else if (!same || this.beliefFigure.hidden) this.askBelief();
-    else this.showBelief(this.believed);
+    } else if (same && !this.beliefFigure.hidden) this.showBelief(this.believed);
+    else {
+      this.askBelief();
+      this.standBy();
+    }
+  }
+
+  // Until the new belief is there the old one stands by, but it does not keep a narrow screen from its board for long.
+  standBy() {
+    clearTimeout(this.standing);
+    if (this.beliefFigure.hidden) return;
+    this.beliefBoard.rest();
+    this.standing = setTimeout(() => this.boards.classList.remove("laid"), STALE);
   }
 
   announce(before, view) {
@@ -141,6 +157,7 @@ class Play {
     this.status.replaceChildren(el("strong", {}, "The game is over"));
     update(this.token, { result: ending.split(":")[0].replace("You have ", "") });
     const known = find(this.token);
+    const news = this.over.hidden;
     this.over.hidden = false;
     this.over.replaceChildren(
       el("h2", {}, ending),
@@ -153,9 +170,12 @@ class Play {
         el("a", { class: "button quiet", href: `/api/replay/t.${this.token}/file`, download: `${(known?.title ?? "game").toLowerCase().replace(/\W+/g, "_")}.sqlite` }, "Download the game"),
       ),
     );
+    if (news) this.over.scrollIntoView({ block: "nearest" });
   }
 
   showTruth(view) {
+    clearTimeout(this.standing);
+    this.beliefBoard.element.classList.remove("resting");
     this.caption.textContent = "What was true";
     this.beliefBoard.label = "What was true";
     this.beliefBoard.show(view.over.svg);
@@ -192,7 +212,18 @@ class Play {
     if (!this.belief.on) {
       this.beliefFigure.hidden = true;
       this.boards.classList.remove("both", "laid");
-    } else if (this.view) this.line.send({ do: "belief", seen: this.view.seen });
+    } else if (this.view && !this.counting) {
+      this.line.send({ do: "belief", seen: this.view.seen });
+      // A newer question would end the older one's process, so that of a quick player waits for the answer a while.
+      this.counting = setTimeout(() => this.counted(), PATIENCE);
+      this.countedFor = this.view.seen;
+    }
+  }
+
+  counted() {
+    clearTimeout(this.counting);
+    this.counting = null;
+    if (this.belief.on && this.view.turn !== "over" && this.countedFor !== this.view.seen) this.askBelief();
   }
 
   seeBelief(belief) {
@@ -208,7 +239,9 @@ class Play {
       this.boards.classList.remove("both", "laid");
       return;
     }
+    clearTimeout(this.standing);
     this.caption.textContent = "What may be true";
+    this.beliefBoard.element.classList.remove("resting");
     this.beliefBoard.show(belief.svg, this.view.moves, overlay(this.board));
     const laid = this.beliefBoard.items.length > 0; // one can play on it, so a narrow screen needs no other board
     this.others.replaceChildren(...(laid ? this.beliefBoard.homeless.map(([action, name]) => button(name, () => this.act(action))) : []));
