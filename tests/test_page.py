@@ -322,7 +322,7 @@ def test_two_people(person):
     link = one.page.get_attribute(".invite button", "data-link")
     other.page.goto(link)
     other.page.wait_for_selector(".stage[data-turn=waiting]")
-    cards = {who.page.locator(".own-figure svg").inner_text() for who in (one, other)}
+    cards = {who.page.locator(".own-figure svg").text_content() for who in (one, other)}
     assert len(cards) == 2
     rng, moves = random.Random(0), 0
     for who in itertools.cycle((one, other)):
@@ -385,13 +385,13 @@ def test_asking_and_links(person):
     page.wait_for_selector(".bars li")
     assert page.locator(".bars li").count() == page.locator(".own-figure [data-actions]").count()
     assert page.locator(".mark.badge").count() == min(3, page.locator(".bars li").count())
-    shown = page.locator(".own-figure svg").inner_text()
+    shown = page.locator(".own-figure svg").text_content()
     one.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.click("text=Link to this position")
     page.wait_for_selector("text=Copied")
     page.goto(page.evaluate("navigator.clipboard.readText()"))
     page.wait_for_selector(".own-figure svg")
-    assert page.locator(".own-figure svg").inner_text() == shown
+    assert page.locator(".own-figure svg").text_content() == shown
     assert page.locator(".belief-figure svg:visible").count() == 1
 
 
