@@ -380,12 +380,12 @@ def test_asking_and_links(person):
     one.begin("phantom_ttt")
     one.move(random.Random(3))
     assert page.locator(".mark.advice").count() == 0
+    shown = page.locator(".own-figure svg").text_content()
     page.locator(".ask input").fill("0.1")
     page.click("button:has-text('Ask')")
     page.wait_for_selector(".bars li")
     assert page.locator(".bars li").count() == page.locator(".own-figure [data-actions]").count()
     assert page.locator(".mark.badge").count() == min(3, page.locator(".bars li").count())
-    shown = page.locator(".own-figure svg").text_content()
     one.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.click("text=Link to this position")
     page.wait_for_selector("text=Copied")

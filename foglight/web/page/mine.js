@@ -1,9 +1,11 @@
 // The games of this browser: their tokens are kept here and nowhere else.
 
 import { button, copy, el } from "/page/dom.js";
+import { post } from "/page/net.js";
 
 const KEY = "foglight.games";
 const MOST = 200;
+const LOCAL = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
 
 export function games() {
   try {
@@ -36,6 +38,23 @@ export const drop = (token) => write(games().filter((game) => game.token !== tok
 
 export const linkOf = (token) => `${location.origin}/#/play/${token}`;
 
+// Begin a game and go there. `order` is what the server is told; it is kept, so that the same can be played again.
+export async function begin(order, title) {
+  const made = await post("/api/games", order);
+  const mine = made.seats.find((one) => one.who === "me");
+  const others = order.seats.filter((who) => who !== "me").map((who) => (who === "person" ? "a person" : who.agent));
+  keep({
+    token: mine.token,
+    game: made.game,
+    title,
+    order,
+    when: Date.now(),
+    against: [...new Set(others)].join(", "),
+    links: made.seats.filter((one) => one.who !== "me").map(({ seat, token }) => ({ seat, token })),
+  });
+  location.hash = `#/play/${mine.token}`;
+}
+
 const dates = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
 export function list(most = MOST, changed = () => {}) {
@@ -64,7 +83,7 @@ export function invitations(game) {
     "section",
     { class: "panel invite" },
     el("h2", {}, game.links.length > 1 ? "Links for the other players" : "A link for the other player"),
-    el("p", { class: "soft" }, "Who opens it sits on that seat and sees what that seat sees. Do not open it yourself."),
+    el("p", { class: "soft" }, "Who opens it sits on that seat and sees what that seat sees. Do not open it yourself.", LOCAL ? "" : " The other player first opens the link with which this server was started."),
     game.links.map(({ seat, token }) => {
       const copied = button("Copy the link", () => copy(linkOf(token), copied), { "data-link": linkOf(token) });
       return el("p", { class: "row" }, el("span", {}, `Seat ${seat}`), copied);

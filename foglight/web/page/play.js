@@ -5,7 +5,7 @@ import { Belief } from "/page/belief.js";
 import { Board, overlay } from "/page/board.js";
 import { button, copy, el, number, rulesOf, say, spinner } from "/page/dom.js";
 import { gameName } from "/page/glyphs.js";
-import { find, invitations, keep, update } from "/page/mine.js";
+import { begin, find, invitations, keep, update } from "/page/mine.js";
 import { Line, offers } from "/page/net.js";
 import { positionLink } from "/page/position.js";
 
@@ -166,7 +166,8 @@ class Play {
         "p",
         { class: "row" },
         el("a", { class: "button primary", href: `#/back/t.${this.token}` }, "Look back"),
-        el("a", { class: "button", href: `#/new/${encodeURIComponent(view.game.split("(")[0])}` }, "Play again"),
+        known?.order ? button("Play again", () => begin(known.order, known.title).catch((error) => this.complain(error.message))) : null,
+        el("a", { class: "button quiet", href: "#/" }, "Another game"),
         el("a", { class: "button quiet", href: `/api/replay/t.${this.token}/file`, download: `${(known?.title ?? "game").toLowerCase().replace(/\W+/g, "_")}.sqlite` }, "Download the game"),
       ),
     );

@@ -3,8 +3,8 @@
 import { favourite, playing, secondsInput } from "/page/advice.js";
 import { choices, el, field, rulesOf, sentence, written } from "/page/dom.js";
 import { gameName, glyph } from "/page/glyphs.js";
-import { keep } from "/page/mine.js";
-import { get, offers, post } from "/page/net.js";
+import { begin } from "/page/mine.js";
+import { get, offers } from "/page/net.js";
 
 export async function open(main, [name]) {
   const given = await offers();
@@ -67,17 +67,7 @@ export async function open(main, [name]) {
           return { agent: who, seconds: Number(seconds), options: {} };
         };
         try {
-          const made = await post("/api/games", { game: game.name, parameters: Object.fromEntries(changed.map(([key, input]) => [key, input.value])), seats: Array.from({ length: count() }, (_, index) => seat(index)) });
-          const mine = made.seats.find((one) => one.who === "me");
-          keep({
-            token: mine.token,
-            game: made.game,
-            title: gameName(game.name),
-            when: Date.now(),
-            against: [...new Set(Array.from({ length: count() }, (_, index) => index).filter((index) => index !== me).map((index) => people.get(index).who.replace("person", "a person")))].join(", "),
-            links: made.seats.filter((one) => one.who !== "me").map(({ seat: number, token }) => ({ seat: number, token })),
-          });
-          location.hash = `#/play/${mine.token}`;
+          await begin({ game: game.name, parameters: Object.fromEntries(changed.map(([key, input]) => [key, input.value])), seats: Array.from({ length: count() }, (_, index) => seat(index)) }, gameName(game.name));
         } catch (error) {
           problem.textContent = error.message;
           start.disabled = false;
