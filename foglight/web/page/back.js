@@ -1,7 +1,7 @@
 // Look back on a finished game: the truth, what each seat saw and could know, and a verdict on moves.
 
 import { Chart } from "/page/chart.js";
-import { button, choices, el, field, number, percent, picture, say, spinner } from "/page/dom.js";
+import { button, choices, el, field, number, percent, picture, say, sentence, spinner, uncaptioned } from "/page/dom.js";
 import { gameName } from "/page/glyphs.js";
 import { get } from "/page/net.js";
 import { positionLink } from "/page/position.js";
@@ -46,7 +46,7 @@ class Look {
       el(
         "div",
         { class: "headline" },
-        el("div", {}, el("h1", {}, `Looking back: ${gameName(replay.game)}`), el("p", { class: "soft" }, replay.returns.map((value, seat) => `${this.nameOf(seat)} ${number(value)}`).join(" · "))),
+        el("div", {}, el("h1", {}, `Looking back: ${gameName(replay.game)}`), el("p", { class: "soft" }, replay.returns.map((value, seat) => `${this.nameOf(seat)}: ${number(value)}`).join(" · "))),
         el("div", { class: "row" }, el("a", { class: "button quiet", href: `/api/replay/${source}/file`, download: `${gameName(replay.game).toLowerCase().replace(/\W+/g, "_")}.sqlite` }, "Download the game")),
       ),
       el(
@@ -56,7 +56,7 @@ class Look {
         el("div", { class: "field wide" }, el("label", { for: "step" }, "Move"), this.slider),
         el("div", { class: "switch" }, this.switch, el("label", { for: "beliefs" }, "What each seat could know")),
       ),
-      el("div", { class: "looks" }, el("figure", { class: "truth-figure" }, el("figcaption", {}, "The truth"), this.truth), ...this.seats.map((seat) => seat.figure)),
+      el("div", { class: `looks seats-${replay.agents.length}` }, el("figure", { class: "truth-figure" }, el("figcaption", {}, "The truth"), this.truth), ...this.seats.map((seat) => seat.figure)),
       el(
         "div",
         { class: "two" },
@@ -80,11 +80,11 @@ class Look {
 
   seatFigure(agent, seat) {
     const frame = el("div", { class: "frame" });
-    const sentence = el("p", { class: "sentence soft" });
+    const said = el("p", { class: "sentence soft" });
     const log = el("ol", { class: "log", tabindex: "0", "aria-label": `What ${this.nameOf(seat)} has seen` });
     const link = el("a", { class: "small", hidden: true }, "This position as a link");
-    const figure = el("figure", { class: "seat-figure" }, el("figcaption", {}, this.nameOf(seat)), frame, sentence, el("details", {}, el("summary", {}, "What it has seen"), log), link);
-    return { figure, frame, sentence, log, link };
+    const figure = el("figure", { class: "seat-figure" }, el("figcaption", {}, this.nameOf(seat)), frame, said, el("details", {}, el("summary", {}, "What it has seen"), log), link);
+    return { figure, frame, said, log, link };
   }
 
   fetch(path) {
@@ -132,17 +132,19 @@ class Look {
     const wanted = this.step;
     const position = await this.position(wanted);
     await Promise.all(
-      this.seats.map(async ({ frame, sentence }, seat) => {
+      this.seats.map(async ({ frame, said }, seat) => {
         if (!this.switch.checked) {
-          sentence.textContent = "";
+          said.textContent = "";
           return frame.replaceChildren(picture(position.seats[seat].svg, this.nameOf(seat)));
         }
-        sentence.textContent = "Counting worlds …";
+        said.textContent = "Counting worlds …";
         const belief = await this.belief(wanted, seat);
         if (wanted !== this.step || !this.switch.checked) return undefined;
         const held = typeof belief.truth === "number" ? ` The truth was held to be ${percent(belief.truth)} likely.` : "";
-        sentence.textContent = (belief.none ?? belief.sentence) + held;
-        return frame.replaceChildren(picture(belief.svg ?? position.seats[seat].svg, `What ${this.nameOf(seat)} could know`));
+        said.textContent = sentence(belief.none ?? belief.sentence) + held;
+        const drawing = picture(belief.svg ?? position.seats[seat].svg, `What ${this.nameOf(seat)} could know`);
+        uncaptioned(belief.sentence)(drawing);
+        return frame.replaceChildren(drawing);
       }),
     );
   }

@@ -1,6 +1,6 @@
 // What may be true: the belief of a seat as a picture, a sentence, and worlds to leaf through.
 
-import { button, el, percent } from "/page/dom.js";
+import { button, el, percent, sentence } from "/page/dom.js";
 
 export class Belief {
   // `wanted` is called when the switch is turned, `leaf` with the index of a world to show or null for all of them.
@@ -43,7 +43,7 @@ export class Belief {
 
   told(belief) {
     this.index = null;
-    this.sentence.textContent = belief.none ?? belief.sentence ?? "";
+    this.sentence.textContent = sentence(belief.none ?? belief.sentence ?? "");
     this.leaves.hidden = Boolean(belief.none);
     this.where.textContent = "the worlds one by one";
     this.buttons.all.hidden = true;

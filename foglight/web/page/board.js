@@ -24,14 +24,14 @@ export class Board {
     this.frame.addEventListener("focusout", () => this.mark());
   }
 
-  // Show a drawing; `moves` are pairs of action and name.
-  show(svg, moves = [], lay = null) {
+  // Show a drawing, after these changes to it; `moves` are pairs of action and name.
+  show(svg, moves = [], ...changes) {
     const before = document.activeElement;
     const held = this.frame.contains(before) || this.chooser.contains(before);
     const place = before?.dataset?.place;
     this.names = new Map(moves);
     this.drawing = picture(svg, this.label);
-    lay?.(this.drawing);
+    for (const change of changes) change(this.drawing);
     this.items = [...this.drawing.querySelectorAll("[data-actions]")].map((group) => itemOf(group));
     this.carriers = new Map();
     for (const item of this.items) for (const action of item.actions) this.carriers.set(action, [...(this.carriers.get(action) ?? []), item]);
@@ -198,6 +198,7 @@ function itemOf(group) {
     group,
     name,
     full,
+    look: group.querySelector("text")?.getAttribute("class") ?? "",
     ring,
     onBoard: board,
     actions: group.dataset.actions.split(" ").map(Number),
@@ -227,7 +228,12 @@ function startsOf(carriers) {
     else if (full.length === 1) starts.add(full[0]);
     else undecided.push(items);
   }
-  for (const items of undecided) if (!items.some((item) => starts.has(item))) for (const item of items) starts.add(item);
+  const looks = new Set([...starts].map((item) => item.look)); // of one's own pieces, where something is captured
+  for (const items of undecided) {
+    if (items.some((item) => starts.has(item))) continue;
+    const own = items.filter((item) => looks.has(item.look));
+    for (const item of own.length ? own : items) starts.add(item);
+  }
   return starts;
 }
 

@@ -37,10 +37,25 @@ export function picture(text, label = "") {
   drawn.style.setProperty("--limit", board ? 2.3 : 1.6); // what is mostly text need not be that large
   drawn.style.setProperty("--wide", wide);
   drawn.style.setProperty("--tall", tall);
+  drawn.classList.toggle("broad", wide > 1.5 * tall);
   drawn.removeAttribute("width");
   drawn.removeAttribute("height");
   return drawn;
 }
+
+// The drawing of a belief says at its end what stands beside it on the page, too; take that line out.
+export const uncaptioned = (sentence) => (drawing) => {
+  const last = [];
+  for (let element = drawing.lastElementChild; element?.matches("text.say") && last.length < 6; element = element.previousElementSibling) {
+    last.unshift(element);
+    if (last.map((line) => line.textContent).join(" ") !== sentence) continue;
+    const tall = Number(drawing.style.getPropertyValue("--tall")) - 20 * last.length;
+    drawing.style.setProperty("--tall", tall);
+    drawing.setAttribute("viewBox", `0 0 ${drawing.style.getPropertyValue("--wide")} ${tall}`);
+    for (const line of last) line.remove();
+    return;
+  }
+};
 
 export const percent = (share) =>
   share >= 0.1 || share === 0 ? `${Math.round(share * 100)} %` : share >= 0.001 ? `${(share * 100).toFixed(1)} %` : `1 in ${Math.round(1 / share).toLocaleString("en")}`;

@@ -3,7 +3,7 @@
 import { Advice } from "/page/advice.js";
 import { Belief } from "/page/belief.js";
 import { Board, overlay } from "/page/board.js";
-import { button, copy, el, number, rulesOf, say, spinner } from "/page/dom.js";
+import { button, copy, el, number, rulesOf, say, spinner, uncaptioned } from "/page/dom.js";
 import { gameName } from "/page/glyphs.js";
 import { begin, find, invitations, keep, update } from "/page/mine.js";
 import { Line, offers } from "/page/net.js";
@@ -109,6 +109,7 @@ class Play {
     Object.assign(this.stage.dataset, { seen: String(view.seen), turn: view.turn });
     this.board.element.classList.remove("resting");
     this.board.show(view.svg, view.moves);
+    this.boards.classList.toggle("broad", this.board.drawing.matches(".broad"));
     this.link.hidden = view.observations === undefined;
     const yours = view.turn === "yours";
     this.advice.clear(yours);
@@ -243,7 +244,7 @@ class Play {
     clearTimeout(this.standing);
     this.caption.textContent = "What may be true";
     this.beliefBoard.element.classList.remove("resting");
-    this.beliefBoard.show(belief.svg, this.view.moves, overlay(this.board));
+    this.beliefBoard.show(belief.svg, this.view.moves, overlay(this.board), uncaptioned(belief.sentence));
     const laid = this.beliefBoard.items.length > 0; // one can play on it, so a narrow screen needs no other board
     this.others.replaceChildren(...(laid ? this.beliefBoard.homeless.map(([action, name]) => button(name, () => this.act(action))) : []));
     this.beliefFigure.hidden = false;

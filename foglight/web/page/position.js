@@ -3,7 +3,7 @@
 import { Advice } from "/page/advice.js";
 import { Belief } from "/page/belief.js";
 import { Board, overlay } from "/page/board.js";
-import { el, spinner } from "/page/dom.js";
+import { el, spinner, uncaptioned } from "/page/dom.js";
 import { gameName } from "/page/glyphs.js";
 import { offers, post } from "/page/net.js";
 
@@ -30,10 +30,11 @@ export async function open(main, _, query) {
   const show = () => {
     figure.hidden = !belief.on || !found.belief?.svg;
     boards.classList.toggle("both", !figure.hidden);
+    boards.classList.toggle("broad", board.drawing.matches(".broad"));
   };
   if (found.belief) {
     belief.told(found.belief);
-    if (found.belief.svg) beliefBoard.show(found.belief.svg, found.moves ?? [], overlay(board));
+    if (found.belief.svg) beliefBoard.show(found.belief.svg, found.moves ?? [], overlay(board), uncaptioned(found.belief.sentence));
   }
   belief.leaves.hidden = true;
   show();
