@@ -172,7 +172,8 @@ class Person:
         """One move by clicks on what is marked."""
         before = self.page.evaluate("document.querySelector('.stage').dataset.seen")
         for _ in range(4):
-            items = self.page.locator(f"{figure} .may, {figure} .chooser:not([hidden]) button:not(.quiet)")
+            here = (".may", ".others button", ".chooser:not([hidden]) button:not(.quiet)")
+            items = self.page.locator(", ".join(f"{figure} {one}" for one in here))
             items.first.wait_for()
             names = items.count()
             assert names, "there is nothing to click"
@@ -313,6 +314,19 @@ def test_move_of_two_squares(person):
     assert 0 < names.count() < every
     names.first.click()
     assert one.turn(at["seen"])["turn"] in ("yours", "over")
+
+
+def test_playing_on_the_belief(person):
+    """On a narrow screen the belief takes the place of the board, and one plays on it: by cards and by buttons."""
+    one = person(width=375)
+    page, at, rng = one.page, one.begin("oh_hell", SMALL["oh_hell"]), random.Random(5)
+    page.check("#belief")
+    moves = 0
+    while at["turn"] != "over":
+        page.wait_for_selector(".belief-figure .may, .others button:visible")
+        assert not page.locator(".own-figure svg:visible").count()
+        at, moves = one.move(rng, ".belief-figure"), moves + 1
+    assert moves == 3  # a bid and two cards
 
 
 def test_two_people(person):

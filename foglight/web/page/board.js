@@ -181,7 +181,7 @@ export class Board {
 }
 
 function itemOf(group) {
-  const outline = group.querySelector("rect, polygon, circle");
+  const outline = group.querySelector(OUTLINE);
   const title = group.querySelector(":scope > title");
   const box = boxOf(outline);
   const name = title?.textContent || group.textContent;
@@ -265,20 +265,28 @@ function arrow([x, y], [endX, endY], rank, kind) {
   return [shape("path", { class: `mark arrow ${kind}`, d: path }), ...badge([x + ux * 10, y + uy * 10], rank, kind)];
 }
 
-// Lay the moves of the board over the drawing of a belief, if both have the same places: then one can play on it.
+// Lay the moves of the board over the drawing of a belief, if that has all that the board shows at the same places:
+// then one can play on it, and it says so. Buttons of the board are left out.
 export function overlay(board) {
   return (drawing) => {
-    const found = [];
+    const found = outlines(drawing);
+    const shown = outlines(board.drawing);
+    if (!shown.size || ![...shown.keys()].every((where) => found.has(where))) return;
+    drawing.dataset.laid = "yes";
     for (const item of board.items) {
-      if (item.group.dataset.place === undefined) continue;
-      const group = drawing.querySelector(`[data-place="${CSS.escape(item.group.dataset.place)}"]`);
-      const [mine, other] = [item.group, group].map((one) => one?.querySelector("rect, polygon, circle"));
-      if (!other || ["x", "y", "points"].some((name) => mine.getAttribute(name) !== other.getAttribute(name))) return;
-      found.push([group, item]);
-    }
-    for (const [group, item] of found) {
+      const group = found.get(whereabouts(item.group.querySelector(OUTLINE)));
+      if (!group) continue;
       group.classList.add("can");
       for (const [name, value] of [["tabindex", "0"], ["role", "button"], ["data-actions", item.actions.join(" ")]]) group.setAttribute(name, value);
     }
   };
 }
+
+const OUTLINE = "rect, polygon, circle";
+
+function outlines(drawing) {
+  const groups = [...drawing.querySelectorAll(":scope > g:not(.marks)")].map((group) => [group.querySelector(OUTLINE), group]);
+  return new Map(groups.filter(([outline]) => outline && !outline.matches(".button")).map(([outline, group]) => [whereabouts(outline), group]));
+}
+
+const whereabouts = (outline) => ["x", "y", "width", "height", "points", "cx", "cy"].map((name) => outline.getAttribute(name)).join(" ");

@@ -245,7 +245,7 @@ class Play {
     this.caption.textContent = "What may be true";
     this.beliefBoard.element.classList.remove("resting");
     this.beliefBoard.show(belief.svg, this.view.moves, overlay(this.board), uncaptioned(belief.sentence));
-    const laid = this.beliefBoard.items.length > 0; // one can play on it, so a narrow screen needs no other board
+    const laid = this.beliefBoard.drawing.dataset.laid === "yes"; // one can play on it, so a narrow screen needs no other board
     this.others.replaceChildren(...(laid ? this.beliefBoard.homeless.map(([action, name]) => button(name, () => this.act(action))) : []));
     this.beliefFigure.hidden = false;
     this.boards.classList.add("both");
