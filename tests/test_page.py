@@ -366,8 +366,30 @@ def test_my_games(person):
     one.page.wait_for_selector("text=No games yet")
 
 
+def test_connection_lost(person):
+    """The page says so, and comes back by itself."""
+    one, lines = person(), []
+
+    def line(socket):
+        lines.append(socket)
+        if len(lines) == 2:
+            socket.close(code=1012)  # the server is still down at the first try
+        else:
+            socket.connect_to_server()
+
+    one.page.route_web_socket(re.compile("/api/play/"), line)
+    before = one.begin("phantom_ttt")
+    lines[0].close(code=1012)
+    one.page.wait_for_selector("text=/connection to the server is lost.*\\(2\\)/")
+    assert not one.page.locator(".own-figure .may").count()
+    one.page.wait_for_selector(".trouble", state="hidden")
+    assert len(lines) == 3 and one.turn() == before
+    assert int(one.move(random.Random(2))["seen"]) > int(before["seen"])
+
+
+@pytest.mark.long
 def test_server_restarted(person, tmp_path):
-    """The page says that the connection is lost, comes back by itself, and the game goes on."""
+    """After `kill -9` the game goes on with another server on the same file."""
     keep = str(tmp_path / "page.sqlite")
     with serving("--keep", keep) as (address, process):
         port = address.rpartition(":")[2]
