@@ -34,6 +34,9 @@ SWITCHES = (
     "--disable-component-update --disable-sync"
 )
 PATIENCE = 60_000  # milliseconds: kernels may have to be compiled
+UNLABELLED = (
+    """[...document.querySelectorAll("input, select")].filter(one => !one.labels.length).map(one => one.outerHTML)"""
+)
 LONGEST = 400  # moves of a person
 SMALL = {  # parameters where a game of the default size takes long
     "battleship": {"ships": "[1]", "shots": "4"},
@@ -325,6 +328,8 @@ def test_playing_on_the_belief(person):
     while at["turn"] != "over":
         page.wait_for_selector(".belief-figure .may, .others button:visible")
         assert not page.locator(".own-figure svg:visible").count()
+        kinds = [page.locator(f".belief-figure {one}").count() > 0 for one in (".others button", ".may")]
+        assert kinds == [moves == 0, moves > 0]  # bids are buttons
         at, moves = one.move(rng, ".belief-figure"), moves + 1
     assert moves == 3  # a bid and two cards
 
@@ -444,6 +449,7 @@ def test_readable_by_everybody(person, scheme, width):
         nonlocal looked
         assert seriously(page) == []
         assert no_sideways(page)
+        assert page.evaluate(UNLABELLED) == []
         looked += 1
 
     one.open()
