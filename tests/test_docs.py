@@ -154,7 +154,9 @@ def named(context):
     given = context.params
     games = [given["game"]] if isinstance(given.get("game"), str) else given.get("game", [])
     players = given["players"] if context.command.name in ("match", "tournament") else []
-    return games, [*players, *(given[option] for option in ("agent", "vs") if option in given)]
+    agents = [given[option] for option in ("agent", "vs") if option in given]
+    several = [one for agent in agents for one in ([agent] if isinstance(agent, str) else agent)]  # of `serve`
+    return games, [*players, *several]
 
 
 @pytest.mark.parametrize("name", NAMES)
