@@ -5,7 +5,6 @@ import { post } from "/page/net.js";
 
 const KEY = "foglight.games";
 const MOST = 200;
-const LOCAL = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
 
 export function games() {
   try {
@@ -36,7 +35,8 @@ export function update(token, changes) {
 
 export const drop = (token) => write(games().filter((game) => game.token !== token));
 
-export const linkOf = (token) => `${location.origin}/#/play/${token}`;
+// `door` is what the server needs to let somebody in: empty, or its access token.
+const linkOf = (token, door) => `${location.origin}/${door || ""}#/play/${token}`;
 
 // Begin a game and go there. `order` is what the server is told; it is kept, so that the same can be played again.
 export async function begin(order, title) {
@@ -51,6 +51,7 @@ export async function begin(order, title) {
     when: Date.now(),
     against: [...new Set(others)].join(", "),
     links: made.seats.filter((one) => one.who !== "me").map(({ seat, token }) => ({ seat, token })),
+    door: made.door,
   });
   location.hash = `#/play/${mine.token}`;
 }
@@ -83,9 +84,10 @@ export function invitations(game) {
     "section",
     { class: "panel invite" },
     el("h2", {}, game.links.length > 1 ? "Links for the other players" : "A link for the other player"),
-    el("p", { class: "soft" }, "Who opens it sits on that seat and sees what that seat sees. Do not open it yourself.", LOCAL ? "" : " The other player first opens the link with which this server was started."),
+    el("p", { class: "soft" }, "Who opens it sits on that seat and sees what that seat sees. Do not open it yourself."),
     game.links.map(({ seat, token }) => {
-      const copied = button("Copy the link", () => copy(linkOf(token), copied), { "data-link": linkOf(token) });
+      const link = linkOf(token, game.door);
+      const copied = button("Copy the link", () => copy(link, copied), { "data-link": link });
       return el("p", { class: "row" }, el("span", {}, `Seat ${seat}`), copied);
     }),
   );
