@@ -47,9 +47,11 @@ class Page:
 
     tables: Tables
 
-    def __init__(self, offers: Offers, keep: Path, workers: Workers, most_games: int = 500) -> None:
+    def __init__(
+        self, offers: Offers, keep: Path, workers: Workers, *, most_games: int = 500, warm: bool = False
+    ) -> None:
         self.offers, self.workers = offers, workers
-        self._keep, self._most_games = keep, most_games
+        self._keep, self._most_games, self._warm = keep, most_games, warm
         self._new_games = Bucket(20.0, 400.0)
         self._questions = Bucket(50.0, 400.0)  # by HTTP that a worker answers
 
@@ -78,6 +80,8 @@ class Page:
         keeper = Keeper(self._keep)
         await self.workers.start()
         self.tables = Tables(keeper, self.workers, self._most_games)
+        if self._warm:
+            self.tables.warm(self.offers.texts())
         try:
             yield
         finally:
@@ -212,6 +216,10 @@ class _Conversation:
                     return
                 await self._bucket.wait()
                 await self._answer(event.get("text"))
+        except BadInput as error:
+            with contextlib.suppress(Exception):
+                await self.send(message({"is": "error", "text": str(error)}))
+                await self._websocket.close()
         except (WebSocketDisconnect, TimeoutError, RuntimeError, OSError):
             pass  # the socket is gone
         finally:

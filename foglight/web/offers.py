@@ -113,6 +113,10 @@ class Offers:
             chosen[key] = _plain(key, value)
         return str(load_game(str(Spec(spec.name, tuple(chosen.items())))))
 
+    def texts(self) -> list[str]:
+        """The texts of all games with their default parameters."""
+        return [str(load_game(str(spec))) for name, spec in self._games.items() if self._described(name) is not None]
+
     def known(self, text: Any) -> str:
         """The text of a game from a link, if it is on offer."""
         if not isinstance(text, str) or len(text) > 5 * _LONG:

@@ -46,7 +46,7 @@ def serve(
         token = "" if host in _LOCAL else secrets.token_urlsafe(18)
         file = keep or default_file()
         Keeper(file).close()  # refuses, in one line, a file that cannot be used
-        page = Page(Offers(games, agents, seconds), file, Workers(workers))
+        page = Page(Offers(games, agents, seconds), file, Workers(workers), warm=True)
         application = Guard(page.application(), token=token, hosts=_LOCAL)
         config = uvicorn.Config(
             application,
@@ -55,6 +55,7 @@ def serve(
             ws_max_size=MOST_BYTES,
             ws_per_message_deflate=False,
             server_header=False,
+            limit_concurrency=2000,
             timeout_graceful_shutdown=2,
         )
         shown = socket.gethostname() if host in ("0.0.0.0", "::") else host

@@ -11,7 +11,7 @@ import functools
 import logging
 import secrets
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from typing import Any, Protocol
 
 from foglight.agents import load_agent
@@ -27,6 +27,8 @@ from foglight.web.workers import QUICK, SLOW, Failed, Workers
 log = logging.getLogger("foglight.web")
 _GRACE = 3.0  # seconds after which nobody is expected back, and thinking ends
 _COMPILING = 300.0  # seconds that a move may take beyond its budget: kernels may have to be compiled
+_WINDOWS = 8  # in which one seat may be open at once
+_LATE = 3.0  # seconds beyond an agent's budget after which people are told why they wait
 _CLOSED = 500  # games that nobody looks at and that stay in memory
 
 
@@ -54,6 +56,8 @@ class Sitting:
 
     async def join(self, socket: Socket, seat: int) -> None:
         """Show the game to somebody on this seat, from now on."""
+        if list(self._sockets.values()).count(seat) >= _WINDOWS:
+            raise BadInput("this seat is open in many windows already; close one of them")
         if self._ending is not None:
             self._ending.cancel()
         self._sockets[socket] = seat
@@ -117,25 +121,40 @@ class Sitting:
                 await self.show_all()
         except (BadInput, Failed) as error:
             log.warning("game %d stops: %s", self.number, error)
-            text = f"{table.seats[state.player] if state.player >= 0 else 'chance'} cannot go on: {error}"
-            for socket in list(self._sockets):
-                with contextlib.suppress(Exception):
-                    await socket.send(message({"is": "error", "text": text}))
+            await self._tell("error", f"{table.seats[state.player]} cannot go on: {error}")
+
+    async def _tell(self, what: str, text: str) -> None:
+        """Send a line to all sockets."""
+        for socket in list(self._sockets):
+            with contextlib.suppress(Exception):  # that socket is closing
+                await socket.send(message({"is": what, "text": text}))
 
     async def _move(self, agent: str, seat: int) -> int:
-        state = self.table.state
-        budget = _budget(agent)
-        lane = SLOW if _searches(agent) else QUICK
+        """The move of an agent. A worker that dies is replaced, and the agent thinks once more."""
+        state, budget = self.table.state, _budget(agent)
         question = (agent, seat, self.table.course.seed_of(seat), state.observations(seat), state.actions())
-        for again in (True, False):
-            try:
-                limit = 2 * budget + _COMPILING
-                return int(await self._workers.ask(lane, limit, "move", self.number, self.table.game, *question))
-            except Failed as error:
-                log.warning("game %d: %s", self.number, error)
-                if not again:
-                    raise
+        late = asyncio.get_running_loop().call_later(budget + _LATE, self._excuse)
+        try:
+            for again in (True, False):
+                try:
+                    answer = self._workers.ask(
+                        SLOW if _searches(agent) else QUICK,
+                        2 * budget + _COMPILING,
+                        *("move", self.number, self.table.game, *question),
+                        topics=(self.number, (self.table.game, agent)),
+                    )
+                    return int(await answer)
+                except Failed as error:
+                    log.warning("game %d: %s", self.number, error)
+                    if not again:
+                        raise
+        finally:
+            late.cancel()
         raise AssertionError
+
+    def _excuse(self) -> None:
+        text = "still thinking; what a game needs is compiled once, and that may take a minute"
+        self._excusing = asyncio.ensure_future(self._tell("wait", text))  # kept, or it could be collected
 
     def _keep(self) -> None:
         self._keeper.save(self.number, self.table.state.history())
@@ -159,20 +178,32 @@ class Tables:
             if (game, agent) in self._prepared:
                 continue
             self._prepared.add((game, agent))
-            task = asyncio.ensure_future(self._workers.ask(SLOW, _COMPILING, "prepare", game, [agent]))
-            task.add_done_callback(self._forget)
-            self._preparing.add(task)
+            self._in_background(self._workers.ask(SLOW, _COMPILING, "prepare", game, [agent], topics=[(game, agent)]))
         return tokens
+
+    def warm(self, games: Sequence[str]) -> None:
+        """Compile and load the rules of these games in the background."""
+
+        async def one_by_one() -> None:
+            for game in games:
+                await self._load_rules(game, SLOW)
+
+        self._in_background(one_by_one())
+
+    def _in_background(self, work: Coroutine[Any, Any, Any]) -> None:
+        task = asyncio.ensure_future(work)
+        task.add_done_callback(self._forget)
+        self._preparing.add(task)
 
     def _forget(self, task: "asyncio.Task[Any]") -> None:
         self._preparing.discard(task)
         if not task.cancelled() and task.exception() is not None:
             log.info("not prepared: %s", task.exception())
 
-    async def _load_rules(self, game: str) -> None:
+    async def _load_rules(self, game: str, lane: str = QUICK) -> None:
         """Load the rules of a game. A worker compiles them first, so that nobody here waits for that."""
         if game not in self._known:
-            await self._workers.ask(QUICK, _COMPILING, "prepare", game, [])
+            await self._workers.ask(lane, _COMPILING, "prepare", game, [])
             await asyncio.to_thread(Table, game, (), 0)
             self._known.add(game)
 
@@ -198,6 +229,8 @@ class Tables:
 
     def close(self) -> None:
         """Stop all thinking."""
+        for task in self._preparing:
+            task.cancel()
         for sitting in self._open.values():
             sitting.stop()
 

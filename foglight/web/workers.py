@@ -11,13 +11,14 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from multiprocessing.connection import Connection
 from typing import Any
 
 from foglight.names import BadInput, failure
 
 _MEMORY = 6 << 30  # bytes that one worker may use
+_TOPICS = 1000  # that are remembered of a worker
 QUICK, SLOW = "quick", "slow"
 
 
@@ -34,6 +35,7 @@ class _Worker:
         self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
         self._process.start()
         theirs.close()
+        self.topics: set[Any] = set()  # what it was asked about, and has in its memory
 
     def ask(self, name: str, arguments: tuple[Any, ...]) -> Any:
         """The answer of this name; runs in a thread, and ends when the process is ended."""
@@ -60,8 +62,10 @@ class _Lane:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._free: asyncio.Queue[_Worker] = asyncio.Queue()
+        self._free: list[_Worker] = []
         self._all: set[_Worker] = set()
+        self._change = asyncio.Condition()
+        self._additions: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         for _ in range(self._size):
@@ -70,24 +74,40 @@ class _Lane:
     async def _add(self) -> None:
         worker = await asyncio.to_thread(_Worker)
         self._all.add(worker)
-        self._free.put_nowait(worker)
+        await self._put_back(worker)
+
+    async def _put_back(self, worker: _Worker) -> None:
+        async with self._change:
+            self._free.append(worker)
+            self._change.notify()
 
     @contextlib.asynccontextmanager
-    async def worker(self) -> AsyncIterator[_Worker]:
-        """A worker for the time of a `with` statement; one that was interrupted or failed is replaced."""
-        worker = await self._free.get()
+    async def worker(self, topics: Sequence[Any]) -> AsyncIterator[_Worker]:
+        """A worker for the time of a `with` statement, rather one that knows these topics, the first ones above all.
+
+        One that was interrupted or failed is replaced.
+        """
+        async with self._change:
+            await self._change.wait_for(lambda: self._free)
+            worker = max(self._free, key=lambda worker: [topic in worker.topics for topic in topics])
+            self._free.remove(worker)
+        if len(worker.topics) > _TOPICS:
+            worker.topics.clear()
+        worker.topics.update(topics)
         try:
             yield worker
         except BadInput:
-            self._free.put_nowait(worker)
+            await self._put_back(worker)
             raise
         except BaseException:
             self._all.discard(worker)
             threading.Thread(target=worker.end).start()
-            self._replacement = asyncio.ensure_future(self._add())  # kept, or it would be collected
+            addition = asyncio.ensure_future(self._add())
+            self._additions.add(addition)  # or it could be collected before it is done
+            addition.add_done_callback(self._additions.discard)
             raise
         else:
-            self._free.put_nowait(worker)
+            await self._put_back(worker)
 
     def close(self) -> None:
         for worker in self._all:
@@ -105,12 +125,12 @@ class Workers:
         for lane in self._lanes.values():
             await lane.start()
 
-    async def ask(self, lane: str, limit: float, name: str, *arguments: Any) -> Any:
+    async def ask(self, lane: str, limit: float, name: str, *arguments: Any, topics: Sequence[Any] = ()) -> Any:
         """The answer of this name from a worker of the lane; Failed after `limit` seconds, waiting not counted.
 
-        Cancelling it ends the worker's thought.
+        Cancelling it ends the worker's thought. Questions on the same topics go to the same worker, if it is free.
         """
-        async with self._lanes[lane].worker() as worker:
+        async with self._lanes[lane].worker(topics) as worker:
             try:
                 return await asyncio.wait_for(asyncio.to_thread(worker.ask, name, arguments), limit)
             except TimeoutError:
