@@ -8,6 +8,7 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -170,8 +171,7 @@ def test_no_more_workers_than_allowed(cluster, tmp_path):
     for piece in range(40):
         (tmp_path / str(piece)).touch()  # so that nothing dies
     with opened(Where(cluster.address, 1), modules=[__name__]) as place:
-        found = {result[0] for done in place.run(dying, [Lot(str(tmp_path), range(40))]) for result in done.results}
-    assert len(found) == 1
+        assert {len(place._crew) for _ in place.run(dying, [Lot(str(tmp_path), range(40))])} == {1}
 
 
 @pytest.mark.long
@@ -197,6 +197,21 @@ def test_a_ray_that_is_started_here_and_ended(run):
     expected = run(*command, "--json")
     assert run(*command, "--json", "--on", "ray", "--workers", "2") == expected
     assert not ray.is_initialized() and expected[0] == 0
+
+
+@pytest.mark.long
+def test_a_client_outside_of_the_cluster():
+    pytest.importorskip("grpc", reason="a client needs gRPC, the extra foglight[cluster]")
+    with contextlib.closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    head = {**NODE, "include_dashboard": False, "ray_client_server_port": port}
+    cluster = cluster_utils.Cluster(True, head_node_args=head)
+    try:
+        far = fl.play_match("kuhn_poker", AGENTS[:2], 200, SEED, f"ray://127.0.0.1:{port}")
+    finally:
+        cluster.shutdown()
+    assert far == fl.play_match("kuhn_poker", AGENTS[:2], 200, SEED)
 
 
 @pytest.mark.long

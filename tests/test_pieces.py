@@ -16,7 +16,7 @@ import pytest
 
 import foglight as fl
 from foglight import compile as compiling
-from foglight.pieces import DEATHS, Batch, Here, Lot, Schedule, Where, WorkersLost, opened, where
+from foglight.pieces import DEATHS, Batch, Crew, Hand, Here, Lot, Outcome, Schedule, Where, WorkersLost, opened, where
 from foglight.pieces.local import Processes
 
 LOTS = [Lot(10, range(7)), Lot(20, ()), Lot(30, [1]), Lot(40, range(200))]
@@ -166,6 +166,31 @@ def test_a_piece_is_given_up_after_three_deaths_that_are_its_own():
     assert schedule.lose([schedule.batch(1, ahead=False)], blameless=False).pieces == ["x"]
     assert schedule.left == 1
     assert Batch(0, [1]).deaths == 0
+
+
+class Backwards(Crew):
+    """Two workers here, whose answers come in the wrong order."""
+
+    def __init__(self):
+        self.crew, self.sent = [Hand(), Hand()], []
+
+    def hands(self, pieces):
+        return self.crew
+
+    def send(self, hand, batch, head, pieces):
+        work, common = pickle.loads(head)
+        with work() as function:
+            results = [function(common, piece) for piece in pickle.loads(pieces)]
+        self.sent.insert(0, Outcome(hand, batch, pickle.dumps((results, 0.001, None, ""))))
+
+    def wait(self):
+        sent, self.sent = self.sent, []
+        return sent
+
+
+def test_answers_may_come_in_any_order():
+    found = [(lot, *pair) for lot, *both in Backwards().run(adding, LOTS) for pair in zip(*both, strict=True)]
+    assert sorted(found) == EXPECTED != found
 
 
 # Deaths ---------------------------------------------------------------------------------------------------------

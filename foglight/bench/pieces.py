@@ -107,17 +107,17 @@ class _Imaginary(pieces.Crew):
 
     def __init__(self, workers: int) -> None:
         self._hands = [pieces.Hand() for _ in range(workers)]
-        self._sent: deque[pieces.Hand] = deque()
+        self._sent: deque[pieces.Outcome] = deque()
         self._answer = pickle.dumps(([None], 10.0, None, ""))
 
-    def hands(self, pieces: int) -> list[pieces.Hand]:
+    def hands(self, left: int) -> list[pieces.Hand]:
         return [hand for hand in self._hands if hand is not None]
 
-    def send(self, hand: pieces.Hand, head: bytes | None, pieces: bytes) -> None:
-        self._sent.append(hand)
+    def send(self, hand: pieces.Hand, batch: pieces.Batch, head: bytes, content: bytes) -> None:
+        self._sent.append(pieces.Outcome(hand, batch, self._answer))
 
     def wait(self) -> list[pieces.Outcome]:
-        return [pieces.Outcome(self._sent.popleft(), self._answer) for _ in range(min(100, len(self._sent)))]
+        return [self._sent.popleft() for _ in range(min(100, len(self._sent)))]
 
 
 def _simulated(workers: int, batches: int) -> float:

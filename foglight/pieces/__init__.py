@@ -172,7 +172,7 @@ class Here(Place):
     kill = end
 
 
-@dataclass
+@dataclass(eq=False)
 class Batch:
     """Pieces of one lot that are sent together."""
 
@@ -185,15 +185,15 @@ class Batch:
 class Hand:
     """The driver's side of a worker."""
 
-    batches: deque[Batch] = field(default_factory=deque)  # sent, and not yet done; the first is being worked on
-    head: bytes = b""  # of the lot that the worker got last
+    batches: list[Batch] = field(default_factory=list)  # sent, and not yet done; the first is being worked on
 
 
 class Outcome(NamedTuple):
     """What a worker has sent, or that it is gone."""
 
     hand: Hand
-    content: bytes | None  # None: it has died
+    batch: Batch | None  # None: it has died
+    content: bytes = b""  # the answer to the batch
     blameless: bool = False  # whether its whole machine died, and not the worker alone
 
 
@@ -206,8 +206,8 @@ class Crew(Place):
         """The workers that are ready, after those that died are replaced; no more than the pieces that are left."""
         raise NotImplementedError
 
-    def send(self, hand: Hand, head: bytes | None, pieces: bytes) -> None:
-        """Send a batch, with what its lot has in common if the worker does not have that yet."""
+    def send(self, hand: Hand, batch: Batch, head: bytes, pieces: bytes) -> None:
+        """Send a batch: the work and what its lot has in common, which the worker may have already, and the pieces."""
         raise NotImplementedError
 
     def wait(self) -> list[Outcome]:
@@ -226,18 +226,16 @@ class Crew(Place):
                             heads[batch.lot] = self.dumps((work, lots[batch.lot].common))
                             if len(heads) > _HEADS:
                                 del heads[min(heads)]
-                        head = heads[batch.lot]
                         hand.batches.append(batch)
-                        self.send(hand, head if hand.head is not head else None, self.dumps(batch.pieces))
-                        hand.head = head
-            for hand, content, blameless in self.wait():
-                if content is None:
+                        self.send(hand, batch, heads[batch.lot], self.dumps(batch.pieces))
+            for hand, batch, content, blameless in self.wait():
+                if batch is None:
                     self.deaths += 1
                     if culprit := schedule.lose(hand.batches, blameless):
                         raise WorkersLost(schedule.left, culprit.lot, culprit.pieces[0])
                     continue
                 results, seconds, error, trace = pickle.loads(content)
-                batch = hand.batches.popleft()
+                hand.batches.remove(batch)
                 if results:
                     yield schedule.finish(batch, results, seconds)
                 if error is not None:
@@ -333,17 +331,16 @@ class Worker:
         global _inside
         _inside = True
         self._desk = Desk()
-        self._head: tuple[Work, Any] | None = None
+        self._head: tuple[bytes, Work, Any] | None = None
 
-    def answer(self, head: bytes | None, pieces: bytes) -> bytes:
+    def answer(self, head: bytes, pieces: bytes) -> bytes:
         """Work on a batch. The answer has the results, the seconds that they took, and the error that ended them."""
         results: list[Any] = []
         begin, error, trace = time.perf_counter(), None, ""
         try:
-            if head is not None:
-                self._head = pickle.loads(head)
-            assert self._head is not None
-            work, common = self._head
+            if self._head is None or self._head[0] != head:
+                self._head = head, *pickle.loads(head)
+            _, work, common = self._head
             function = self._desk.opened(work)
             for piece in pickle.loads(pieces):
                 results.append(function(common, piece))

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from foglight.pieces import Crew, Hand, Outcome, Worker
+from foglight.pieces import Batch, Crew, Hand, Outcome, Worker
 
 _WATCH = 0.5  # seconds between two looks at the parent
 
@@ -27,6 +27,7 @@ class Process(Hand):
 
     process: Any
     connection: Any
+    head: bytes = b""  # the last one that was sent
 
 
 class Processes(Crew):
@@ -47,10 +48,12 @@ class Processes(Crew):
             self._crew.append(Process(process=process, connection=ours))
         return list(self._crew)
 
-    def send(self, hand: Hand, head: bytes | None, pieces: bytes) -> None:
+    def send(self, hand: Hand, batch: Batch, head: bytes, pieces: bytes) -> None:
         assert isinstance(hand, Process)
+        news = head if hand.head is not head else None
+        hand.head = head
         with contextlib.suppress(OSError):  # it has died, as `wait` will see
-            hand.connection.send_bytes(pickle.dumps((head, pieces)))
+            hand.connection.send_bytes(pickle.dumps((news, pieces)))
 
     def wait(self) -> list[Outcome]:
         by_end = {end: hand for hand in self._crew for end in (hand.connection, hand.process.sentinel)}
@@ -58,9 +61,10 @@ class Processes(Crew):
         outcomes = []
         for hand in ready.values():
             dead = not hand.process.is_alive()  # asked before its last words are read
+            batches = iter(list(hand.batches))  # which it answers in order
             try:
                 while hand.connection.poll():
-                    outcomes.append(Outcome(hand, hand.connection.recv_bytes()))
+                    outcomes.append(Outcome(hand, next(batches), hand.connection.recv_bytes()))
             except (EOFError, OSError):
                 dead = True
             if dead:
@@ -106,6 +110,9 @@ def _work(connection: Any, parent: int) -> None:
 
     threading.Thread(target=listen, daemon=True).start()
     worker = Worker()
+    head = b""
     while message := messages.get():
-        connection.send_bytes(worker.answer(*pickle.loads(message)))
+        news, pieces = pickle.loads(message)
+        head = news or head
+        connection.send_bytes(worker.answer(head, pieces))
     worker.close()

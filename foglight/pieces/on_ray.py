@@ -18,7 +18,7 @@ from typing import Any
 
 from foglight.fingerprints import local_paths
 from foglight.names import BadInput
-from foglight.pieces import DEATHS, Crew, Hand, Outcome, Worker
+from foglight.pieces import DEATHS, Batch, Crew, Hand, Outcome, Worker
 from foglight.version import __version__
 
 _LOOK = 1.0  # seconds between two looks at the nodes of the cluster
@@ -34,6 +34,7 @@ class Actor(Hand):
     actor: Any
     node: str
     ready: bool = False  # whether it has said hello
+    gone: bool = False  # whether it counts as dead; if it still answers, that is void
 
 
 class Cluster(Crew):
@@ -47,7 +48,7 @@ class Cluster(Crew):
         self._failures: Counter[str] = Counter()  # actors that did not start, by node
         self._refused: dict[str, str] = {}  # the reason, by node
         self._seen = -_LOOK  # when the nodes were last looked at
-        self._answers: queue.SimpleQueue[tuple[Actor, str, Any]] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[tuple[Actor, Batch | None, Any]] = queue.SimpleQueue()
         self._heads: tuple[bytes, Any] = (b"", None)  # the last large one, and where it is in shared memory
         self._remote = self._ray.remote(_Actor)
 
@@ -92,19 +93,20 @@ class Cluster(Crew):
         ).remote(os.getcwd())
         hand = Actor(actor=actor, node=node)
         self._crew.append(hand)
-        self._call(hand, "hello", actor.hello.remote())
+        self._call(hand, None, actor.hello.remote())
 
-    def _call(self, hand: Actor, what: str, reference: Any) -> None:
-        reference.future().add_done_callback(lambda future: self._answers.put((hand, what, future)))
+    def _call(self, hand: Actor, batch: Batch | None, reference: Any) -> None:
+        """Take note of a call; its answer may come after that of a later call."""
+        reference.future().add_done_callback(lambda future: self._answers.put((hand, batch, future)))
 
-    def send(self, hand: Hand, head: bytes | None, pieces: bytes) -> None:
+    def send(self, hand: Hand, batch: Batch, head: bytes, pieces: bytes) -> None:
         assert isinstance(hand, Actor)
-        given: Any = head
-        if head is not None and len(head) > _LARGE:
+        given: Any = head  # with each batch: Ray need not keep the order of calls
+        if len(head) > _LARGE:
             if self._heads[0] is not head:
                 self._heads = head, self._ray.put(head)
             given = self._heads[1]
-        self._call(hand, "batch", hand.actor.answer.remote(given, pieces))
+        self._call(hand, batch, hand.actor.answer.remote(given, pieces))
 
     def wait(self) -> list[Outcome]:
         answers = []
@@ -114,25 +116,26 @@ class Cluster(Crew):
                 answers.append(self._answers.get_nowait())
         return [outcome for answer in answers if (outcome := self._outcome(*answer))]
 
-    def _outcome(self, hand: Actor, what: str, future: Any) -> Outcome | None:
+    def _outcome(self, hand: Actor, batch: Batch | None, future: Any) -> Outcome | None:
         try:
             content = future.result()
         except self._ray.exceptions.RayTaskError as error:  # it lives, but cannot read what it was sent
             raise BadInput(f"a worker of the cluster cannot read its work ({_last_line(error)})") from None
         except self._ray.exceptions.RayError as error:
-            if hand not in self._crew:
+            if hand.gone:
                 return None  # its other call has failed, too
+            hand.gone = True
             self._crew.remove(hand)
             with contextlib.suppress(Exception):
-                self._ray.kill(hand.actor)  # if it is alive but cannot be reached, what it does is void
+                self._ray.kill(hand.actor)  # it may be alive, and out of reach
             alive = any(node["NodeID"] == hand.node and node["Alive"] for node in self._ray.nodes())
-            if alive and what == "hello":
+            if alive and batch is None:
                 self._failures[hand.node] += 1
                 if self._failures[hand.node] == DEATHS:
                     self._refuse(hand.node, f"workers cannot start there ({_last_line(error)})")
-            return Outcome(hand, None, blameless=not alive or what == "hello")
-        if what == "batch":
-            return Outcome(hand, content)
+            return Outcome(hand, None, blameless=not alive or batch is None)
+        if batch is not None:
+            return None if hand.gone else Outcome(hand, batch, content)
         hand.ready = content == _versions()
         if not hand.ready:
             self._crew.remove(hand)
@@ -174,7 +177,7 @@ class _Actor:
     def hello(self) -> dict[str, str]:
         return _versions()
 
-    def answer(self, head: bytes | None, pieces: bytes) -> bytes:
+    def answer(self, head: bytes, pieces: bytes) -> bytes:
         return self._worker.answer(head, pieces)
 
     def close(self) -> None:
