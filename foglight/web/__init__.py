@@ -1,0 +1,1 @@
+"""The page: any game in the browser, against any agent or another person. Needs the extra `web`."""
