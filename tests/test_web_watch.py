@@ -71,11 +71,10 @@ def test_tables_and_ratings_are_those_of_the_arena(tournament):
 def test_winners_who_share_and_four_seats_are_counted_as_in_the_arena(tmp_path):
     """A third of a win has no exact binary fraction, and neither has a third of a comparison."""
     path = tmp_path / "games.sqlite"
-    hearts = "hearts"
-    result = fl.play_tournament([hearts], ["random", "first_legal"], games_each=12, seed=0, store=path)
+    result = fl.play_tournament(["hearts"], ["random", "first_legal"], games_each=12, seed=0, store=path)
     summary = WatchedStore(path).summary()
     assert [match["table"] for match in summary["matches"]] == [tables_of(match) for match in result.matches]
-    rows = [(r.agent, r.rating, [r.low, r.high]) for r in result.ratings(hearts)]
+    rows = [(r.agent, r.rating, [r.low, r.high]) for r in result.ratings(result.games[0])]
     assert [(row["agent"], row["rating"], row["interval"]) for row in summary["ratings"][0]["rows"]] == rows
     rng, shared = random.Random(1), tmp_path / "shared.sqlite"
     names = ("a", "b", "c", "d")
