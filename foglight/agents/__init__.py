@@ -100,6 +100,7 @@ class Agent:
     at_terminal: bool = False  # whether it needs a person at the terminal; if so, `read` is called before `act`
     gives_reasons: bool = False  # whether each `act` leaves an `explanation`
     explanation: Explanation | None = None  # of the last action
+    strength: str = ""  # how strong it is, in a few words, for people who choose an opponent
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -56,6 +56,8 @@ def _leaf_for(game: Game, leaf: str | Spec) -> Any:
 class Epimc(Searcher):
     """Reasons on information states for `depth` decisions, and with perfect information after that."""
 
+    strength = "strong: knows what it will not know next"
+
     depth: Annotated[
         int,
         f"decisions on information states; auto: as many as the samples support, at most {_DEEPEST}",

@@ -8,5 +8,7 @@ from foglight.agents import Agent
 class FirstLegal(Agent):
     """Plays the lowest legal action; for tests."""
 
+    strength = "no opponent: always the first move"
+
     def act(self, actions: Sequence[int] | None = None) -> int:
         return (actions or self.legal_actions())[0]

@@ -17,6 +17,8 @@ from foglight.worlds.tracker import Worlds
 class Iimc(Searcher):
     """Plays each action out with players that search by PIMC themselves, from what each of them knows."""
 
+    strength = "plays well in small games, slowly"
+
     samples: Annotated[int, "worlds that a player inside a playout samples per decision", Between(1, 1000)] = 5
     leaf: Annotated[
         int, "value of a leaf: one random playout, or alpha-beta to the end", OneOf("rollout", "minimax")

@@ -17,6 +17,8 @@ from foglight.worlds.tracker import Worlds
 class Ismcts(Searcher):
     """Grows one tree over all worlds by UCB, and plays the action with the most visits."""
 
+    strength = "strong, and hard to read"
+
     exploration: Annotated[float, "exploration constant of UCB", Between(0, 1000)] = 1.0
     observers: Annotated[
         int,

@@ -21,6 +21,8 @@ _INTERPRETED_LIMIT = 300  # most worlds per layer in an interpreted game
 class Oos(Searcher):
     """Minimises regret on walks from the start of the game, aimed at the present; plays the average strategy."""
 
+    strength = "cautious: nears an equilibrium in small games"
+
     target: Annotated[
         int,
         "where walks are aimed: at the seat's information state, or at the public state",

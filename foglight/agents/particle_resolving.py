@@ -35,6 +35,8 @@ _REMEMBERED = 1000  # most solved trunks in memory
 class ParticleResolving(Agent):
     """Solves a depth-limited trunk at every move, on a bounded set of histories, with a value network at the leaves."""
 
+    strength = "cautious and strong where a network or the end is near"
+
     gives_reasons = True
     network: Annotated[
         str,

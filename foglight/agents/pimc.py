@@ -17,6 +17,8 @@ _EVERY, _ONE = range(2)
 class Pimc(Epimc):
     """Tries each action in sampled worlds, and values it with perfect information from then on."""
 
+    strength = "plays well, but thinks that all will be revealed"
+
     tries: Annotated[int, "what is tried in a sampled world: every action, or a random one", OneOf("every", "one")] = (
         _EVERY
     )

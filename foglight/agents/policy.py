@@ -43,6 +43,8 @@ from foglight.solving.whole.tree import TooLarge
 class Policy(Agent):
     """Plays a policy saved by 'foglight solve GAME --save PATH'."""
 
+    strength = "as strong as its file"
+
     gives_reasons = True
     file: Annotated[str, "path of the policy; it must be given"] = ""
 

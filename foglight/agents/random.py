@@ -11,6 +11,8 @@ from foglight.randomness import below
 class Random(Agent):
     """Plays a uniformly random legal action."""
 
+    strength = "a beginner: any legal move"
+
     def act(self, actions: Sequence[int] | None = None) -> int:
         actions = actions or self.legal_actions()
         return actions[below(self.random(), len(actions))]

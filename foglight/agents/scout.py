@@ -39,6 +39,8 @@ _HURRY = 60.0  # seconds: with less on the clock, the engine is not asked
 class Scout(Agent):
     """Plays rbc only: keeps weighted boards, and requests the move with the best mean chance to win."""
 
+    strength = "strong in blind chess"
+
     gives_reasons = True
     engine: Annotated[str, "UCI engine: a program's path; auto: Stockfish, if it is installed; none: no engine"] = _AUTO
     nodes: Annotated[int, "nodes that the engine searches per position", Between(1, 10**7)] = 10_000

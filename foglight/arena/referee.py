@@ -90,6 +90,31 @@ def play_game(game: Game, agents: Sequence[Agent], seed: int, number: int = 0) -
     return Referee(game, agents, seed, number).finish()
 
 
+class Course:
+    """One game in progress without its players: the true state, and nature, which draws the outcomes of chance.
+
+    `actions` are those already played, outcomes of chance included: later outcomes are those of a game that was never
+    interrupted.
+    """
+
+    def __init__(self, game: Game, seed: int, number: int = 0, actions: Sequence[int] = ()) -> None:
+        self.state = State(game)
+        self._seed, self._number = seed, number
+        self._nature = generator(seed, number, 0)
+        for action in actions:
+            if self.state.player == CHANCE:
+                _outcome(self.state, self._nature)  # drawn again, so that later draws are the same
+            self.state.play(action)
+
+    def seed_of(self, seat: int) -> int:
+        """The seed of the agent on this seat."""
+        return int(generator(self._seed, self._number, 1 + seat)[0])
+
+    def outcome(self) -> int:
+        """Draw the outcome of chance, which is to move."""
+        return _outcome(self.state, self._nature)
+
+
 class Referee:
     """One game in progress. `actions` are those already played, outcomes of chance included: the game goes on from
     there exactly as if it had never been interrupted, because agents are restored by their observations.
@@ -99,16 +124,13 @@ class Referee:
         self, game: Game, agents: Sequence[Agent], seed: int, number: int = 0, actions: Sequence[int] = ()
     ) -> None:
         self.agents = agents
-        self._state = State(game)
-        self._nature = generator(seed, number, 0)
+        self._course = Course(game, seed, number, actions)
+        self._state = self._course.state
         self._seats = [
-            Seat(agent, self._state.game, i, int(generator(seed, number, 1 + i)[0])) for i, agent in enumerate(agents)
+            Seat(agent, self._state.game, i, self._course.seed_of(i), self._state.observations(i))
+            for i, agent in enumerate(agents)
         ]
         self._timing = [Timing() for _ in agents]
-        for action in actions:
-            if self._state.player == CHANCE:
-                _outcome(self._state, self._nature)  # drawn again, so that later draws are the same
-            self._play(action)
 
     def finish(self) -> tuple[Record, State]:
         """Play to the end."""
@@ -118,7 +140,7 @@ class Referee:
                 raise BadInput(f"{state.game} has not ended after {LONGEST:,} actions; foglight check-game says more")
             played += 1
             if state.player == CHANCE:
-                self._play(_outcome(state, self._nature))
+                self._play(self._course.outcome())
             else:
                 self._play(_ask(self.agents[state.player], state, self._timing[state.player]))
         return Record(tuple(state.returns()), tuple(state.history()), tuple(self._timing)), state

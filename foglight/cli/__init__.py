@@ -6,7 +6,15 @@ import sys
 import typer
 
 from foglight.arena.referee import IllegalAction
-from foglight.cli import checking, learning, measuring, playing, rbc, thinking  # noqa: F401  these add their commands
+from foglight.cli import (  # noqa: F401  these add their commands
+    checking,
+    learning,
+    measuring,
+    playing,
+    rbc,
+    serving,
+    thinking,
+)
 from foglight.cli._app import app, fail
 from foglight.names import BadInput
 

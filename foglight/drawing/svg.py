@@ -70,26 +70,44 @@ _PIPS = {1: "e", 2: "ai", 3: "aei", 4: "acgi", 5: "acegi", 6: "acdfgi"}  # by pl
 
 def svg(drawing: Drawing) -> str:
     """The text of an SVG file."""
+    body = _body(drawing)
+    used = {word for part in body.split('class="')[1:] for word in part.partition('"')[0].split()}
+    return _document(drawing, f"<style>{_style(used)}</style>\n", body)
+
+
+def markup(drawing: Drawing) -> str:
+    """The picture without its style, for a page that has the `stylesheet`."""
+    return _document(drawing, "", _body(drawing))
+
+
+def stylesheet() -> str:
+    """The style of all pictures."""
+    return _style({name.lstrip(".") for name in _STYLE})
+
+
+def _body(drawing: Drawing) -> str:
+    return "".join(f"{_group(item)}\n" for item in drawing.items)
+
+
+def _document(drawing: Drawing, style: str, body: str) -> str:
     width, height = _number(drawing.width), _number(drawing.height)
-    body = "".join(f"{_group(item)}\n" for item in drawing.items)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="foglight" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="graphics-document">{_title(drawing.title)}\n<style>{_style(body)}</style>\n'
-        f'<rect width="{width}" height="{height}" fill="var(--paper)"/>\n{body}</svg>\n'
+        f'height="{height}" role="graphics-document">{_title(drawing.title)}\n'
+        f'{style}<rect width="{width}" height="{height}" fill="var(--paper)"/>\n{body}</svg>\n'
     )
 
 
-def _style(body: str) -> str:
-    """The variables for light and dark screens, and the selectors that occur."""
+def _style(used: set[str]) -> str:
+    """The variables for light and dark screens, and the selectors of these classes."""
     light, dark = (";".join(f"--{name}:{value}" for name, value in theme.items()) for theme in (_LIGHT, _DARK))
     rules = [f".foglight{{{light}}}", f"@media(prefers-color-scheme:dark){{.foglight{{{dark}}}}}"]
-    used = {word for part in body.split('class="')[1:] for word in part.partition('"')[0].split()}
     for name, style in _STYLE.items():
         word = name.lstrip(".")
-        if word in used:
-            rules.append(f".foglight {f'.{word}' * (len(name) - len(word))}{{{style}}}")
-        elif name == "text":
+        if name == "text":
             rules.append(f".foglight text{{{style}}}")
+        elif word in used:
+            rules.append(f".foglight {f'.{word}' * (len(name) - len(word))}{{{style}}}")
     return "\n".join(rules)
 
 
