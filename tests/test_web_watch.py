@@ -348,3 +348,63 @@ def test_a_shared_game_is_a_store_that_every_command_reads(tmp_path, run):
     assert game.record == record and game.record.timing == timed.timing
     assert game.agents == ("first_legal", "random") and game.match.code == ()
     assert (len(content), game_file(match, 0, timed) == content) == (len(content), False) and len(content) < 40_000
+
+
+# By HTTP ----------------------------------------------------------------------------------------------------------
+
+
+def test_stores_pictures_and_files_by_http(tmp_path):
+    pytest.importorskip("starlette")
+    pytest.importorskip("httpx2")
+    from starlette.testclient import TestClient
+
+    from foglight.web.app import Page
+    from foglight.web.offers import Offers
+    from foglight.web.workers import Workers
+
+    path, runs = tmp_path / "games.sqlite", tmp_path / "runs"
+    result = fl.play_match("kuhn_poker", ["random", "first_legal"], games=130, seed=4, store=path)
+    with closing(Store(path)) as store:
+        store.add(store.match(Match("os.path:join", ("a", "b"), 0, "v", ())), 0, Record((1.0, -1.0), (0,)))
+    runs.mkdir()
+    (runs / "picture.svg").write_bytes(b"<svg/>")
+    stores, pictures = watched([path, runs])
+    page = Page(Offers(), tmp_path / "page.sqlite", Workers(1), stores=stores, pictures=pictures)
+    with TestClient(page.application()) as client:
+        offers = client.get("/api/offers").json()
+        assert offers["stores"] == [{"index": 0, "name": "games.sqlite"}] and offers["pictures"] == 1
+        summary = client.get("/api/stores/0").json()
+        assert summary == stores[0].summary() and summary["matches"][0]["table"] == tables_of(result)
+        assert client.get("/api/stores/0", params={"tag": summary["tag"]}).status_code == 304
+        assert client.get("/api/stores/0/1?from=100").json() == stores[0].games(1, 100)
+        replay = client.get("/api/replay/s.0.1.7").json()
+        assert replay["returns"] == list(result.records[7].returns) and replay["agents"] == ["first_legal", "random"]
+        assert len(replay["steps"]) == len(result.records[7].actions) and replay["seat"] is None
+        assert client.get(f"/api/replay/s.0.1.7/{len(replay['steps'])}").json()["over"]
+        content = client.get("/api/replay/s.0.1.7/file")
+        (tmp_path / "shared.sqlite").write_bytes(content.content)
+        assert content.headers["content-type"] == "application/vnd.sqlite3"
+        assert WatchedStore(tmp_path / "shared.sqlite").game(1, 0).record == result.records[7]
+        reply = client.get("/api/replay/s.0.2.0")
+        assert reply.status_code == 400 and "os.path:join" in reply.json()["error"], "what a file names is not imported"
+        assert client.get("/api/pictures").json()[0]["name"] == "runs/picture.svg"
+        picture = client.get("/api/pictures/0")
+        assert (picture.content, picture.headers["content-type"]) == (b"<svg/>", "image/svg+xml")
+        wrong = ["stores/1", "stores/0/3", "stores/0/1?from=-1", "stores/0/1?from=1e3", "pictures/1", "pictures/../0"]
+        wrong += [f"replay/{source}" for source in ("s.0.1.130", "s.1.1.1", "s.0.1", "s.0.1.-1", "s.x.1.1", "s.0.1.١")]
+        wrong += [f"stores/{'9' * 30}", f"stores/0/{'9' * 30}", f"replay/s.0.1.{'9' * 30}/file", "replay/s.0.1.7/99"]
+        assert len(wrong) == 16 and all(client.get(f"/api/{one}").status_code in (400, 404) for one in wrong)
+        (token,) = (
+            entry["token"]
+            for entry in client.post(
+                "/api/games", json={"game": "kuhn_poker", "seats": ["me", {"agent": "first_legal"}]}
+            ).json()["seats"]
+        )
+        assert client.get(f"/api/replay/t.{token}/file").status_code == 409, "it is not over"
+        with client.websocket_connect(f"/api/play/{token}") as socket:
+            while (view := json.loads(socket.receive_text()))["turn"] != "over":
+                if view["turn"] == "yours":
+                    socket.send_text(json.dumps({"do": "act", "action": view["moves"][0][0], "seen": view["seen"]}))
+        (tmp_path / "mine.sqlite").write_bytes(client.get(f"/api/replay/t.{token}/file").content)
+        mine = WatchedStore(tmp_path / "mine.sqlite").game(1, 0)
+        assert mine.agents == ("human", "first_legal") and list(mine.record.returns) == view["over"]["returns"]

@@ -6,7 +6,8 @@ import gzip
 import importlib.util
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,10 @@ from foglight.web.guard import MOST_BYTES, Bucket
 from foglight.web.keeper import Keeper
 from foglight.web.offers import HUMAN, Offers
 from foglight.web.replays import Finished
+from foglight.web.sharing import game_file
 from foglight.web.table import message
 from foglight.web.tables import Sitting, Tables
+from foglight.web.watching import Pictures, StoredGame, WatchedStore
 from foglight.web.workers import QUICK, SLOW, Failed, Workers
 
 log = logging.getLogger("foglight.web")
@@ -48,9 +51,18 @@ class Page:
     tables: Tables
 
     def __init__(
-        self, offers: Offers, keep: Path, workers: Workers, *, most_games: int = 500, warm: bool = False
+        self,
+        offers: Offers,
+        keep: Path,
+        workers: Workers,
+        *,
+        stores: Sequence[WatchedStore] = (),
+        pictures: Pictures | None = None,
+        most_games: int = 500,
+        warm: bool = False,
     ) -> None:
         self.offers, self.workers = offers, workers
+        self.stores, self.pictures = stores, pictures or Pictures([])
         self._keep, self._most_games, self._warm = keep, most_games, warm
         self._new_games = Bucket(20.0, 400.0)
         self._questions = Bucket(50.0, 400.0)  # by HTTP that a worker answers
@@ -70,6 +82,11 @@ class Page:
                 Route("/api/replay/{source}/{step:int}", _answering(self.replay_step)),
                 Route("/api/replay/{source}/{step:int}/belief/{seat:int}", _answering(self.replay_belief)),
                 Route("/api/replay/{source}/{step:int}/verdict", _answering(self.verdict)),
+                Route("/api/replay/{source}/file", _answering(self.replay_file)),
+                Route("/api/stores/{index:int}", _answering(self.store)),
+                Route("/api/stores/{index:int}/{match:int}", _answering(self.stored_games)),
+                Route("/api/pictures", _answering(self.all_pictures)),
+                Route("/api/pictures/{index:int}", _answering(self.picture)),
                 WebSocketRoute("/api/play/{token}", self.play),
             ],
             lifespan=self._lifespan,
@@ -95,8 +112,8 @@ class Page:
         return {
             "version": __version__,
             **self.offers.data(),
-            "stores": [],
-            "pictures": 0,
+            "stores": [{"index": index, "name": store.name} for index, store in enumerate(self.stores)],
+            "pictures": len(self.pictures),
             "openspiel": _has_openspiel(),
         }
 
@@ -144,6 +161,11 @@ class Page:
 
     async def _finished(self, request: Request) -> Finished:
         kind, _, rest = request.path_params["source"].partition(".")
+        if kind == "s":
+            stored = await self._stored(rest)
+            # the file may come from somebody else: only what is on offer is loaded by its name
+            game = await asyncio.to_thread(self.offers.known, stored.match.game)
+            return Finished(game, stored.agents, stored.record.returns, stored.record.actions)
         if kind != "t":
             raise BadInput("there is no such game here")
         sitting, seat = await self.tables.sitting(rest)
@@ -171,6 +193,55 @@ class Page:
         if step >= len(game.actions) or game.state(step).player < 0:
             raise BadInput("nobody decides here")
         return await self.workers.ask(SLOW, _PATIENCE, "verdict", game.game, list(game.actions), step)
+
+    async def replay_file(self, request: Request) -> Any:
+        kind, _, rest = request.path_params["source"].partition(".")
+        if kind == "s":
+            stored = await self._stored(rest)
+        else:
+            await self._finished(request)
+            stored = StoredGame(*self.tables.kept_game(rest))
+        content = await asyncio.to_thread(game_file, *stored)
+        name = re.sub(r"\W", "_", stored.match.game.partition("(")[0], flags=re.ASCII)
+        return Response(
+            content,
+            media_type="application/vnd.sqlite3",
+            headers={"content-disposition": f'attachment; filename="{name}.sqlite"'},
+        )
+
+    # Watching ---------------------------------------------------------------------------------------------------------
+
+    def _store(self, index: int) -> WatchedStore:
+        if index >= len(self.stores):
+            raise BadInput(f"there is no store {index} here")
+        return self.stores[index]
+
+    async def _stored(self, rest: str) -> StoredGame:
+        """A game of a store, from the `I.MATCH.NUMBER` of its source."""
+        numbers = re.fullmatch(r"(\d{1,6})\.(\d{1,18})\.(\d{1,18})", rest, re.ASCII)
+        if numbers is None:
+            raise BadInput("there is no such game here")
+        index, match, number = map(int, numbers.groups())
+        return await asyncio.to_thread(self._store(index).game, match, number)
+
+    async def store(self, request: Request) -> Any:
+        store = self._store(request.path_params["index"])
+        content = await asyncio.to_thread(store.summary, request.query_params.get("tag", ""))
+        return Response(status_code=304) if content is None else content
+
+    async def stored_games(self, request: Request) -> Any:
+        store, match = self._store(request.path_params["index"]), request.path_params["match"]
+        start = request.query_params.get("from", "0")
+        if not re.fullmatch(r"\d{1,18}", start, re.ASCII) or match >= 2**63:
+            raise BadInput("from must be a whole number of at least 0")
+        return await asyncio.to_thread(store.games, match, int(start))
+
+    async def all_pictures(self, request: Request) -> Any:
+        return await asyncio.to_thread(self.pictures.listed)
+
+    async def picture(self, request: Request) -> Any:
+        content, kind = await asyncio.to_thread(self.pictures.content, request.path_params["index"])
+        return Response(content, media_type=kind)
 
     # Positions by link ------------------------------------------------------------------------------------------------
 

@@ -16,9 +16,12 @@ from typing import Any, Protocol
 
 from foglight.agents import load_agent
 from foglight.arena.entrants import entrant
+from foglight.arena.referee import Record
+from foglight.arena.store import Match
 from foglight.fingerprints import code_of
 from foglight.games import load_game
 from foglight.names import BadInput
+from foglight.version import __version__
 from foglight.web.keeper import Keeper
 from foglight.web.offers import HUMAN
 from foglight.web.table import Table, message
@@ -219,6 +222,13 @@ class Tables:
             self._open[number] = Sitting(number, table, self._keeper, self._workers)
         self._open.move_to_end(number)
         return self._open[number], seat
+
+    def kept_game(self, token: str) -> tuple[Match, int, Record]:
+        """The game of a token, which is over, as a store has it: its match, its number there, its record."""
+        number, _ = self._keeper.seat(token)
+        table = self._open[number].table
+        code = tuple(_code(table.game, table.seats))
+        return Match(table.game, table.seats, table.seed, __version__, code), 0, table.record()
 
     def _make_room(self) -> None:
         deserted = [number for number, sitting in self._open.items() if sitting.deserted]
