@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
@@ -34,6 +35,15 @@ from foglight.web.watching import Pictures, StoredGame, WatchedStore
 from foglight.web.workers import QUICK, SLOW, Failed, Workers
 
 log = logging.getLogger("foglight.web")
+
+
+class Count(IntegerConvertor):
+    """A number in a path. Python refuses to read thousands of digits; SQLite, more than 63 bits."""
+
+    regex = "[0-9]{1,18}"
+
+
+register_url_convertor("count", Count())
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _PATIENCE = 120.0  # seconds for a belief, which may have to be compiled first
 _SENDING = 20.0  # seconds after which a socket that takes nothing is given up
@@ -79,14 +89,14 @@ class Page:
                 Route("/api/position", _answering(self.position), methods=["POST"]),
                 Route("/api/position/ask", _answering(self.ask_position), methods=["POST"]),
                 Route("/api/replay/{source}", _answering(self.replay)),
-                Route("/api/replay/{source}/{step:int}", _answering(self.replay_step)),
-                Route("/api/replay/{source}/{step:int}/belief/{seat:int}", _answering(self.replay_belief)),
-                Route("/api/replay/{source}/{step:int}/verdict", _answering(self.verdict)),
+                Route("/api/replay/{source}/{step:count}", _answering(self.replay_step)),
+                Route("/api/replay/{source}/{step:count}/belief/{seat:count}", _answering(self.replay_belief)),
+                Route("/api/replay/{source}/{step:count}/verdict", _answering(self.verdict)),
                 Route("/api/replay/{source}/file", _answering(self.replay_file)),
-                Route("/api/stores/{index:int}", _answering(self.store)),
-                Route("/api/stores/{index:int}/{match:int}", _answering(self.stored_games)),
+                Route("/api/stores/{index:count}", _answering(self.store)),
+                Route("/api/stores/{index:count}/{match:count}", _answering(self.stored_games)),
                 Route("/api/pictures", _answering(self.all_pictures)),
-                Route("/api/pictures/{index:int}", _answering(self.picture)),
+                Route("/api/pictures/{index:count}", _answering(self.picture)),
                 WebSocketRoute("/api/play/{token}", self.play),
             ],
             lifespan=self._lifespan,
@@ -232,7 +242,7 @@ class Page:
     async def stored_games(self, request: Request) -> Any:
         store, match = self._store(request.path_params["index"]), request.path_params["match"]
         start = request.query_params.get("from", "0")
-        if not re.fullmatch(r"\d{1,18}", start, re.ASCII) or match >= 2**63:
+        if not re.fullmatch(r"\d{1,18}", start, re.ASCII):
             raise BadInput("from must be a whole number of at least 0")
         return await asyncio.to_thread(store.games, match, int(start))
 
