@@ -653,7 +653,8 @@ def test_too_many_requests_are_refused_and_too_many_orders_wait(twins, monkeypat
     assert client.post("/api/position", json={"game": "kuhn_poker", "seat": 0, "seen": []}).status_code in (400, 429)
     waits = []
     monkeypatch.setattr(asyncio, "sleep", lambda seconds, sleep=asyncio.sleep: waits.append(seconds) or sleep(0))
-    with client.websocket_connect(f"{HERE.replace('http', 'ws')}/api/play/{replies[0].json()['seats'][0]['token']}") as socket:
+    token = replies[0].json()["seats"][0]["token"]
+    with client.websocket_connect(f"{HERE.replace('http', 'ws')}/api/play/{token}") as socket:
         socket.receive_text()
         for _ in range(300):
             socket.send_text("")
