@@ -124,7 +124,8 @@ class Sitting:
                 await self.show_all()
         except (BadInput, Failed) as error:
             log.warning("game %d stops: %s", self.number, error)
-            await self._tell("error", f"{table.seats[state.player]} cannot go on: {error}")
+            # the reason may rest on what that seat alone knows, so it is for the log
+            await self._tell("error", f"{table.seats[state.player]} cannot go on; the server's log says why")
 
     async def _tell(self, what: str, text: str) -> None:
         """Send a line to all sockets."""
