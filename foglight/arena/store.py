@@ -70,7 +70,7 @@ class Store:
         if read_only:
             self._open_to_read()
             return
-        with self._advice():
+        with self.advice():
             self.connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
             owner = self.connection.execute("PRAGMA application_id").fetchone()[0]
             tables = self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -88,7 +88,7 @@ class Store:
     def _open_to_read(self) -> None:
         """Connect without changing the file. What it lacks is there, empty, for this connection alone."""
         address = Path(self.path).resolve().as_uri()
-        with self._advice():
+        with self.advice():
             try:
                 self.connection = sqlite3.connect(f"{address}?mode=ro", uri=True, timeout=60, isolation_level=None)
                 owner = self.connection.execute("PRAGMA application_id").fetchone()[0]
@@ -127,7 +127,7 @@ class Store:
     def match(self, match: Match) -> int:
         """The number of a match in this file; a new match is added."""
         key = _key(match)
-        with self._advice():
+        with self.advice():
             self.connection.execute(
                 "INSERT OR IGNORE INTO matches (game, agents, seed, version, code) VALUES (?,?,?,?,?)", key
             )
@@ -141,7 +141,7 @@ class Store:
         query = f"""
             SELECT code, count(number) FROM matches JOIN games USING (match)
             WHERE {_SAME} AND code != ? GROUP BY match ORDER BY match"""
-        with self._advice():
+        with self.advice():
             rows = self.connection.execute(query, _key(match)).fetchall()
         return [(match._replace(code=tuple(map(str, _items(code)))), games) for code, games in rows]
 
@@ -151,7 +151,7 @@ class Store:
         times = [
             (match, number, seat, t.moves, t.seconds, t.longest, t.overruns) for seat, t in enumerate(record.timing)
         ]
-        with self._advice():
+        with self.advice():
             self.connection.execute("BEGIN IMMEDIATE")
             try:
                 new = self.connection.execute("INSERT OR IGNORE INTO games VALUES (?,?,?,?)", row).rowcount
@@ -171,7 +171,7 @@ class Store:
 
     def numbers(self, match: int, below: int) -> set[int]:
         """The numbers of the stored games of a match, among those below `below`."""
-        with self._advice():
+        with self.advice():
             rows = self.connection.execute("SELECT number FROM games WHERE match = ? AND number < ?", (match, below))
             return {number for (number,) in rows}
 
@@ -199,7 +199,7 @@ class Store:
     def matches(self) -> dict[int, Match]:
         """All matches by their numbers in this file, those without games too."""
         found = {}
-        with self._advice():
+        with self.advice():
             rows = self.connection.execute(
                 "SELECT match, game, agents, seed, version, code FROM matches ORDER BY match"
             )
@@ -214,7 +214,7 @@ class Store:
 
     def sizes(self) -> dict[int, tuple[int, int]]:
         """The number of games of each match, and the sum of their numbers: both tell whether there are others now."""
-        with self._advice():
+        with self.advice():
             rows = self.connection.execute("SELECT match, count(*), total(number) FROM games GROUP BY match")
             return {match: (count, total) for match, count, total in rows.fetchall()}
 
@@ -227,7 +227,7 @@ class Store:
             SELECT number % ?, returns, typeof(number), count(*), min(number) FROM games WHERE match = ?
             GROUP BY 1, 2, 3"""
         players, found = len(known.agents), Counter[tuple[int, tuple[float, ...]]]()
-        with self._advice():
+        with self.advice():
             for turn, returns, _, count, number in self.connection.execute(query, (players, match)):
                 payoffs = _items(returns)
                 if not _whole(number) or len(payoffs) != players or not all(map(_number, payoffs)):
@@ -244,7 +244,7 @@ class Store:
                 seat, moves, seconds, longest, overruns
             FROM games JOIN matches USING (match) LEFT JOIN times USING (match, number)
             {which} ORDER BY match, number, seat"""
-        with self._advice():
+        with self.advice():
             for _, seats in groupby(self.connection.execute(query, values), lambda row: row[:2]):
                 yield self._checked(list(seats))
 
@@ -273,7 +273,7 @@ class Store:
         raise BadInput(f"{what}; {_REMEDY}")
 
     @contextmanager
-    def _advice(self) -> Iterator[None]:
+    def advice(self) -> Iterator[None]:
         """Turn an error of SQLite into a BadInput that says what to do."""
         try:
             yield
