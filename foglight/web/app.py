@@ -7,7 +7,7 @@ import importlib.util
 import json
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,7 @@ class Count(IntegerConvertor):
 register_url_convertor("count", Count())
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _PATIENCE = 120.0  # seconds for a belief, which may have to be compiled first
+_SOON = 2.0  # seconds that a belief may go on when nobody waits for it
 _SENDING = 20.0  # seconds after which a socket that takes nothing is given up
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -283,6 +284,7 @@ class _Conversation:
         self._bucket = Bucket(50.0, 200.0)
         self._advice: asyncio.Task[None] | None = None
         self._looking: asyncio.Task[None] | None = None
+        self._next_look: Coroutine[Any, Any, None] | None = None
 
     async def send(self, text: str) -> None:
         await asyncio.wait_for(self._websocket.send_text(text), _SENDING)
@@ -308,9 +310,11 @@ class _Conversation:
             self._stop()
 
     def _stop(self) -> None:
-        for task in (self._advice, self._looking):
-            if task is not None:
-                task.cancel()
+        if self._advice is not None:
+            self._advice.cancel()
+        self._replace_look(None)
+        if self._looking is not None:  # ending it ends its worker, which others wait for, so it may finish soon
+            asyncio.get_running_loop().call_later(_SOON, self._looking.cancel)
 
     async def _answer(self, text: Any) -> None:
         try:
@@ -337,12 +341,22 @@ class _Conversation:
         await self._sitting.show(self)
 
     def _look(self, order: dict[str, Any], what: str, *more: Any) -> None:
-        """Answer with a belief or one of its worlds; a newer question replaces one that waits."""
+        """Answer with a belief or one of its worlds, one after the other; a newer question replaces one that waits."""
         self._sitting.table.check_seen(self._seat, order.get("seen"))
-        if self._looking is not None:
-            self._looking.cancel()
         question = (*self._sitting.table.question(self._seat), *more)
-        self._looking = asyncio.ensure_future(self._reply(what, order["seen"], QUICK, _PATIENCE, what, *question))
+        self._replace_look(self._reply(what, order["seen"], QUICK, _PATIENCE, what, *question))
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.ensure_future(self._look_on())
+
+    def _replace_look(self, look: Coroutine[Any, Any, None] | None) -> None:
+        if self._next_look is not None:
+            self._next_look.close()
+        self._next_look = look
+
+    async def _look_on(self) -> None:
+        while self._next_look is not None:
+            look, self._next_look = self._next_look, None
+            await look
 
     def _ask(self, order: dict[str, Any]) -> None:
         """Answer with an agent's advice."""
