@@ -346,7 +346,8 @@ STRINGS = [
     "", "me", "act", "../../etc/passwd", "/etc/passwd", "__import__('os').system('x')", "epimc(time=1e9)", "\u0000",
     "policy(file='/etc/passwd')", "os:system", "\ud800", "\ud83d\ude00" * 40, "%00", "'; DROP TABLE games; --",
     "openspiel:efg_game(filename=/etc/passwd)", "openspiel:nfg_game", "openspiel:repeated_game(stage_game=x())",
-    "kuhn_poker(", "dark_hex(rows=9999999999)", "dark_hex(rows=1e309)", "x" * 5000, "human", "\n", "{", "null", "١٢",
+    "kuhn_poker(", "dark_hex(rows=9999999999)", "dark_hex(rows=1e309)", "x" * 5000, "[" * 990,
+    "human", "\n", "{", "null", "١٢",
 ]  # fmt: skip
 NUMBERS = [0, 1, -1, 2, 7, 2**31, 2**63, 2**64, -(2**63), 10**400, 0.0, 1.0, 0.5, 1e308, -0.0, True, False, None]
 WORDS = ["do", "act", "action", "seen", "belief", "world", "index", "ask", "agent", "seconds", "stop", "game", "seats"]
@@ -526,6 +527,27 @@ def test_ten_thousand_messages_of_nonsense(serve, tmp_path):
     counts = fuzzed(serve, tmp_path, 10_000, seed=1)
     assert counts["sent"] >= 10_000 and counts["played to the end"] == 8, counts
     sys.stdout.write(f"{dict(counts)}\n")
+
+
+def test_many_questions_at_once_do_not_end_the_worker_that_all_games_share(serve):
+    """Ending a thought ends its process. Whoever leafs through worlds quickly must not do that to everybody else."""
+    server = serve()
+    (token,) = server.begin("phantom_ttt", ["me", {"agent": "random"}])
+    with server.sit(token) as socket:
+        view = until(socket, "yours")
+        before = sorted(server.workers())
+        for index in range(150):
+            order = {"do": "belief"} if index % 2 else {"do": "world", "index": index}
+            socket.send(json.dumps({**order, "seen": view["seen"]}))
+        socket.send(json.dumps({"do": "world", "index": 0, "seen": view["seen"]}))
+        while (reply := receive(socket)).get("index") != 0 or reply["is"] != "world":
+            assert reply["is"] in ("belief", "world", "error"), reply
+    with server.sit(token) as socket:  # leaving in the middle of a question does no harm either
+        view = receive(socket)
+        socket.send(json.dumps({"do": "belief", "seen": view["seen"]}))
+    with server.sit(token) as socket:
+        finish(socket, receive(socket))
+    assert sorted(server.workers()) == before and len(before) == 2
 
 
 # Kills ----------------------------------------------------------------------------------------------------------------
