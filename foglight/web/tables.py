@@ -101,7 +101,7 @@ class Sitting:
 
     def go_on(self) -> None:
         """Let chance and the agents play until a person is to move."""
-        if self._course is None or self._course.done():
+        if self._course is None or self._course.done() or self._course.cancelling():
             self._course = asyncio.ensure_future(self._go_on())
 
     async def _go_on(self) -> None:
@@ -117,7 +117,9 @@ class Sitting:
                 agent = table.seats[state.player]
                 if agent == HUMAN:
                     await self.show_all()
-                    return
+                    if state.player >= 0 and table.seats[state.player] == HUMAN:
+                        return
+                    continue  # somebody was shown it, and played, before it was shown to all
                 action = await self._move(agent, state.player)
                 table.play(action)
                 self._keep()
