@@ -33,7 +33,7 @@ from foglight.arena.referee import Course
 from foglight.checks.alike import some_alike
 from foglight.checks.positions import Play
 from foglight.rules import TERMINAL
-from foglight.web import tables
+from foglight.web import tables, workers
 from foglight.web.app import Page
 from foglight.web.guard import Bucket, Guard
 from foglight.web.keeper import Keeper
@@ -559,11 +559,12 @@ def test_kill_9_of_server_and_workers_changes_nothing(serve, tmp_path):
     server = serve("--agent", THINKER)
     with server.sit(peace) as socket:
         expected = finish(socket, until(socket, "yours"))
-    kills = Counter()
+    kills, shown = Counter(), 0
     view = {"turn": "waiting"}
     while view["turn"] != "over":
         with server.sit(war) as socket:
             view = until(socket, "waiting", "yours", "over")
+            assert view["seen"] >= shown, "what was shown before the kill is still there"
             view = until(socket, "yours", "over") if view["turn"] == "waiting" else view
             if view["turn"] == "yours" and not kills["between moves"]:
                 server.kill()
@@ -571,6 +572,7 @@ def test_kill_9_of_server_and_workers_changes_nothing(serve, tmp_path):
             elif view["turn"] == "yours":
                 act(socket, view)
                 view = until(socket, "waiting", "yours", "over")
+                shown = view["seen"]
                 if view["turn"] == "waiting" and kills["workers"] < 2:
                     for worker in server.workers():  # one of them thinks
                         os.kill(worker, signal.SIGKILL)
@@ -586,6 +588,162 @@ def test_kill_9_of_server_and_workers_changes_nothing(serve, tmp_path):
     assert view == expected and view["over"]["returns"] in ([1.0, -1.0], [-1.0, 1.0])
     assert kills["between moves"] == 1 and kills["server"] == 1 and kills["workers"] >= 2, kills
     server.close()
+
+
+class Deaf:
+    """A window that takes what it is sent only when it is told to."""
+
+    def __init__(self):
+        self.listens = asyncio.Event()
+
+    async def send(self, text):
+        await self.listens.wait()
+
+
+class Quick:
+    """A window that plays its first move as soon as it is shown that it is its turn."""
+
+    def __init__(self):
+        self.sitting, self.views, self.acting = None, [], []
+
+    async def send(self, text):
+        view = json.loads(text)
+        if view["is"] == "view":
+            self.views.append(view)
+            if view["turn"] == "yours":
+                order = self.sitting.act(0, view["moves"][0][0], view["seen"])
+                self.acting.append(asyncio.ensure_future(order))
+
+
+class FirstLegal:
+    """Workers whose agents play their first legal move."""
+
+    async def ask(self, lane, limit, name, *arguments, topics=()):
+        await asyncio.sleep(0)
+        return arguments[-1][0]
+
+
+def test_a_game_goes_on_if_somebody_plays_before_all_were_shown_the_position(tmp_path):
+    """Seat 0 passes its cards, which seat 2 does not see, while the deal is still on its way to seat 2."""
+    seats = (HUMAN, "random", HUMAN, "random")
+
+    async def all_of_it():
+        keeper = Keeper(tmp_path / "page.sqlite")
+        number, _ = keeper.add("hearts", seats, 3)
+        table = Table("hearts", seats, 3)
+        sitting = tables.Sitting(number, table, keeper, FirstLegal())
+        quick, deaf = Quick(), Deaf()
+        quick.sitting = sitting
+        joins = [asyncio.ensure_future(sitting.join(quick, 0)), asyncio.ensure_future(sitting.join(deaf, 2))]
+        for _ in range(20):
+            await asyncio.sleep(0)
+        deaf.listens.set()  # it is shown the time before the deal
+        await asyncio.sleep(0)
+        deaf.listens.clear()
+        for _ in range(200):
+            await asyncio.sleep(0)
+        assert len(quick.acting) == 3, "three cards are passed, and an agent is to move"
+        deaf.listens.set()
+        for _ in range(200):
+            await asyncio.sleep(0)
+        await asyncio.gather(*joins, *quick.acting)
+        keeper.close()
+        return table.state.player
+
+    assert asyncio.run(all_of_it()) == 2
+
+
+def test_a_game_goes_on_if_somebody_comes_back_while_its_thinking_is_being_ended(tmp_path):
+    class Thinking:
+        thoughts = 0
+
+        async def ask(self, lane, limit, name, *arguments, topics=()):
+            self.thoughts += 1
+            if self.thoughts == 1:
+                await asyncio.sleep(60)
+            return arguments[-1][0]
+
+    class Window:
+        turn = ""
+
+        async def send(self, text):
+            self.turn = json.loads(text)["turn"]
+
+    async def all_of_it():
+        keeper = Keeper(tmp_path / "page.sqlite")
+        number, _ = keeper.add("phantom_ttt", ("random", HUMAN), 3)
+        sitting = tables.Sitting(number, Table("phantom_ttt", ("random", HUMAN), 3), keeper, Thinking())
+        first, second = Window(), Window()
+        await sitting.join(first, 1)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        sitting.leave(first)
+        sitting.stop()
+        await sitting.join(second, 1)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        keeper.close()
+        return second.turn
+
+    assert asyncio.run(all_of_it()) == "yours"
+
+
+def test_no_worker_is_lost_however_questions_are_cancelled(monkeypatch):
+    """200 questions at once, half of them cancelled at any moment: the lane has as many workers as before."""
+
+    class Worker:
+        alive = True
+
+        def __init__(self):
+            self.topics = set()
+
+        def end(self):
+            pass
+
+    monkeypatch.setattr(workers, "_Worker", Worker)
+
+    async def all_of_it():
+        lane, rng, done = workers._Lane(2), random.Random(7), 0
+        await lane.start()
+
+        async def question(steps):
+            nonlocal done
+            async with lane.worker([]):
+                for _ in range(steps):
+                    await asyncio.sleep(0)
+            done += 1
+
+        for _ in range(10):
+            tasks = [asyncio.ensure_future(question(rng.randrange(4))) for _ in range(200)]
+            for _ in range(100):
+                for _ in range(rng.randrange(3)):
+                    await asyncio.sleep(0)
+                left = [task for task in tasks if not task.done()]
+                rng.choice(left[:4]).cancel()  # those that have a worker, get one or give it back
+            await asyncio.wait(tasks, timeout=20)
+            assert all(task.done() for task in tasks), "some wait for ever"
+            await asyncio.gather(*lane._additions)
+        return done, len(lane._free), len(lane._all)
+
+    done, free, everyone = asyncio.run(all_of_it())
+    assert done >= 500 and (free, everyone) == (2, 2)
+
+
+def test_workers_that_died_while_they_were_idle_are_replaced_before_they_are_asked():
+    async def all_of_it():
+        crew = Workers(2)
+        await crew.start()
+        try:
+            for lane in crew._lanes.values():
+                for worker in list(lane._all):
+                    os.kill(worker._process.pid, signal.SIGKILL)
+                    worker._process.join()
+            question = "move", 1, "kuhn_poker", "first_legal", 0, 0, [1], [0, 1]
+            return [await crew.ask(lane, 60.0, *question) for lane in (workers.SLOW, workers.QUICK)]
+        finally:
+            crew.close()
+
+    assert asyncio.run(all_of_it()) == [0, 0]
 
 
 def gone(pids, seconds=20.0):
