@@ -351,6 +351,37 @@ NAMES = ["kuhn_poker", "leduc_poker", "phantom_ttt", "liars_dice", "goofspiel", 
 AGENTS = ["random", "first_legal", "epimc", "policy", "human", "scout", "pimc(iterations=10)", "uci", "ismcts"]
 
 
+# what has gone wrong, or might easily
+NASTY = [
+    (f"/api/{path}", b"") for path in (f"stores/0/{'9' * 5000}", f"replay/t.x/{'9' * 5000}", "replay/s.0.1.\u0661")
+]
+NASTY = [(path.replace("\u0661", "%d9%a1"), body) for path, body in NASTY]
+NASTY += [
+    ("/api/position", json.dumps({"game": game, "seat": 0, "seen": seen}).encode())
+    for game in (
+        "[" * 990,
+        "kuhn_poker(" + "[" * 900,
+        "\ud800",
+        "os:system",
+        "openspiel:efg_game(filename=/etc/passwd)",
+    )
+    for seen in ([], [2**64])
+]
+NASTY += [
+    ("/api/games", b"[" * 60_000),
+    ("/api/games", b'{"game":' * 9_000),
+    ("/api/games", b"\xff\xfe"),
+    ("/api/games", b"9" * 5000),
+]
+NASTY += [
+    (
+        "/api/games",
+        json.dumps({"game": "unseen_rps", "parameters": {"leave_value": what}, "seats": ["me", "person"]}).encode(),
+    )
+    for what in (float("nan"), float("inf"), "nan", "1e999", [[]], {})
+]
+
+
 def value(rng, depth=0):
     """Something that JSON can say."""
     kind = rng.randrange(8 if depth < 3 else 5)
@@ -449,6 +480,10 @@ def fuzzed(serve, tmp_path, messages, seed=0):
         tables_.append(server.begin(name, seats))
     tokens = [token for group in tables_ for token in group]
     secrets = hidden(tmp_path / "page.sqlite", tokens)
+    for path, body in NASTY:
+        status, content = server.request("POST" if body else "GET", path, body)
+        assert status in (400, 404), (path[:200], body[:200], content)
+        counts["sent"] += 1
     while counts["sent"] < messages:
         token = rng.choice(tokens)
         with contextlib.suppress(ConnectionClosed), server.sit(token) as socket:
