@@ -881,3 +881,23 @@ def test_what_a_seat_is_shown_does_not_depend_on_what_others_do_unseen():
     for action in (4, 4, 0):  # the second player runs into the first one
         busy.play(action)
     assert quiet.view(0) == busy.view(0) and quiet.view(1) != busy.view(1)
+
+
+def test_a_log_that_is_asked_for_after_every_action_is_that_of_the_end():
+    lines = 0
+    for game in ("phantom_ttt", "leduc_poker", "dark_hex"):
+        state, rng = fl.new_state(game), random.Random(game)
+        while state.player != TERMINAL:
+            other = state.clone()
+            before = [state.log(viewer) for viewer in (-1, 0, 1)]
+            state.play(rng.choice(state.actions()))
+            state.log(0).append("this is the caller's list")
+            other.play(rng.choice(other.actions()))
+            assert [fl.state.replay(game, other.history()).log(viewer) for viewer in (-1, 0, 1)] == [
+                other.log(viewer) for viewer in (-1, 0, 1)
+            ]
+            fresh = fl.state.replay(game, state.history())
+            for viewer, lines_before in zip((-1, 0, 1), before, strict=True):
+                assert state.log(viewer) == fresh.log(viewer) and fresh.log(viewer)[: len(lines_before)] == lines_before
+                lines += len(lines_before)
+    assert lines > 50

@@ -252,7 +252,9 @@ class Page:
 
     async def picture(self, request: Request) -> Any:
         content, kind = await asyncio.to_thread(self.pictures.content, request.path_params["index"])
-        return Response(content, media_type=kind)
+        return Response(
+            content, media_type=kind, headers={"content-security-policy": "sandbox"}
+        )  # if it is opened alone
 
     # Positions by link ------------------------------------------------------------------------------------------------
 
