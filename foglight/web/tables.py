@@ -20,7 +20,7 @@ from foglight.arena.referee import Record
 from foglight.arena.store import Match
 from foglight.fingerprints import code_of
 from foglight.games import load_game
-from foglight.names import BadInput
+from foglight.names import BadInput, failure
 from foglight.version import __version__
 from foglight.web.keeper import Keeper
 from foglight.web.offers import HUMAN
@@ -124,10 +124,11 @@ class Sitting:
                 table.play(action)
                 self._keep()
                 await self.show_all()
-        except (BadInput, Failed) as error:
-            log.warning("game %d stops: %s", self.number, error)
+        except Exception as error:  # somebody's own game may fail in any way
+            known = isinstance(error, BadInput | Failed)
+            log.warning("game %d stops: %s", self.number, error if known else failure(error))
             # the reason may rest on what that seat alone knows, so it is for the log
-            await self._tell("error", f"{table.seats[state.player]} cannot go on; the server's log says why")
+            await self._tell("error", "the game cannot go on; the server's log says why")
 
     async def _tell(self, what: str, text: str) -> None:
         """Send a line to all sockets."""
