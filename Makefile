@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-long check engine mutants clean
+.PHONY: demo test test-long check engine browser mutants clean
 
 demo: .venv/installed
 	@$(BIN)/python examples/demo.py
@@ -14,12 +14,12 @@ demo: .venv/installed
 PYTEST := $(BIN)/pytest --numprocesses 2 --dist worksteal
 PLAIN = $(shell grep -l mark.plain tests/test_*.py)  # the second pass need not import the other files
 
-test: check engine
+test: check engine browser
 	$(PYTEST) -m 'not long'
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -m 'plain and not long and not long_plain' $(PLAIN)
 
 # Everything: more games, larger ones, and more of what `make test` has proved on fewer.
-test-long: check engine
+test-long: check engine browser
 	$(PYTEST)
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -m plain $(PLAIN)
 
@@ -35,6 +35,13 @@ engine:
 		|| { test "$$(id -u)" = 0 && apt-get install -qq stockfish >/dev/null 2>&1; } \
 		|| { test "$$(id -u)" = 0 && apt-get update -qq >/dev/null 2>&1 && apt-get install -qq stockfish >/dev/null 2>&1; } \
 		|| echo '*** NO STOCKFISH: tests that need a chess engine are SKIPPED; install it: apt-get install stockfish ***'
+
+# The page is tested in a browser. It is a package of the system, too.
+browser:
+	@command -v chromium >/dev/null \
+		|| { test "$$(id -u)" = 0 && apt-get install -qq --no-install-recommends chromium >/dev/null 2>&1; } \
+		|| { test "$$(id -u)" = 0 && apt-get update -qq >/dev/null 2>&1 && apt-get install -qq --no-install-recommends chromium >/dev/null 2>&1; } \
+		|| echo '*** NO CHROMIUM: tests of the page in a browser are SKIPPED; install it: apt-get install chromium ***'
 
 # Whether the tests notice mistakes: see docs/testing.md. SAMPLE=0 tries all mutants of the file.
 mutants: .venv/installed-dev

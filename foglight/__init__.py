@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from foglight.checks.agent import check_agent
     from foglight.checks.game import check_game
     from foglight.checks.report import Checks, Fault
+    from foglight.hindsight import Review, review
     from foglight.search.paths.fusion import strategy_fusion
     from foglight.search.sets.leaves import Even
     from foglight.search.sets.search import SetSearch
@@ -58,6 +59,7 @@ _LATER = {  # modules of the names that are imported at their first use, which m
     "foglight.checks.agent": ("check_agent",),
     "foglight.checks.game": ("check_game",),
     "foglight.checks.report": ("Checks", "Fault"),
+    "foglight.hindsight": ("Review", "review"),
     "foglight.search.paths.fusion": ("strategy_fusion",),
     "foglight.search.sets.leaves": ("Even",),
     "foglight.search.sets.search": ("SetSearch",),
@@ -195,6 +197,7 @@ __all__ = [
     "PolicyTable",
     "Rating",
     "Record",
+    "Review",
     "Seat",
     "SetSearch",
     "Solved",
@@ -250,6 +253,7 @@ __all__ = [
     "register_with_openspiel",
     "resolve_safely",
     "resolve_unsafely",
+    "review",
     "solve",
     "solve_trunk",
     "state_of",

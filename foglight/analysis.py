@@ -54,7 +54,7 @@ class Analysis:
 
     def _repr_html_(self) -> str:
         summary = self.summary()
-        tables = html_table(_action_rows(summary), self._title()) + html_table(_reason_rows(summary))
+        tables = html_table(_action_rows(summary), self._title()) + html_table(reason_rows(summary))
         return html_text(self.information) + tables
 
 
@@ -91,8 +91,11 @@ def analyse(state: State, agent: AgentLike = "epimc", seed: int = 0) -> Analysis
     return Analysis(str(state.game), state.player, name, information, action, actions, facts)
 
 
-def account(agent: Agent, choices: Mapping[int, Sequence[str]]) -> dict[str, Any]:
-    """An agent's explanation of its last action as plain data: the action played first, then the others, best first."""
+def account(agent: Agent, choices: Mapping[int, Sequence[str]], fusion: bool = True) -> dict[str, Any]:
+    """An agent's explanation of its last action as plain data: the action played first, then the others, best first.
+
+    To count strategy fusion takes time beyond the agent's budget, more than a second in some games.
+    """
     why = agent.explain()
     odds = next((why.notes[name] for name in _ODDS if name in why.notes), None)
     rows: list[dict[str, Any]] = []
@@ -114,14 +117,14 @@ def account(agent: Agent, choices: Mapping[int, Sequence[str]]) -> dict[str, Any
         "seconds": why.seconds,
         "notes": {name: note for name, note in why.notes.items() if name not in _ODDS},
     }
-    if why.worlds and (fusion := agent.fusion()) is not None:
-        facts["fusion"] = {"states": fusion[0], "of": fusion[1]}
+    if fusion and why.worlds and (counted := agent.fusion()) is not None:
+        facts["fusion"] = {"states": counted[0], "of": counted[1]}
     return facts
 
 
 def account_text(facts: dict[str, Any]) -> str:
     """An account as two tables: the actions, and the facts that the choice rests on."""
-    return f"{aligned(_action_rows(facts))}\n\n{aligned(_reason_rows(facts))}"
+    return f"{aligned(_action_rows(facts))}\n\n{aligned(reason_rows(facts))}"
 
 
 def _searched(facts: dict[str, Any]) -> bool:
@@ -138,7 +141,8 @@ def _action_rows(facts: dict[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def _reason_rows(facts: dict[str, Any]) -> list[dict[str, str]]:
+def reason_rows(facts: dict[str, Any]) -> list[dict[str, str]]:
+    """The facts that a choice rests on, as rows of names and texts."""
     if not facts["worlds"]:
         belief = "no choice, no search" if len(facts["actions"]) == 1 else "none"
     else:

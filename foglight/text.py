@@ -21,7 +21,13 @@ def does(seat: int, viewer: int, verb: str) -> str:
 
 def marks(n: int, sets: dict[str, Any]) -> list[str]:
     """For each of n cells the mark of the first set (of bits) that contains it, or `.` if none does."""
-    return [next((mark for mark, cells in sets.items() if int(cells) >> i & 1), ".") for i in range(n)]
+    shown = ["."] * n
+    for mark, cells in reversed(sets.items()):
+        bits = int(cells)
+        for i in range(n):
+            if bits >> i & 1:
+                shown[i] = mark
+    return shown
 
 
 def grid(rows: int, cols: int, sets: dict[str, Any], slant: int = 0) -> str:

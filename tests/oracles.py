@@ -18,6 +18,22 @@ def histories(game):
             front.append(after)
 
 
+def agreeing(game, seat, observations):
+    """Every history that shows a seat exactly these observations, as its last state."""
+    front = [fl.new_state(game)]
+    while front:
+        state = front.pop()
+        seen = state.observations(seat)
+        if seen != observations[: len(seen)]:
+            continue
+        if len(seen) == len(observations):
+            yield state
+        for action in state.actions():
+            after = state.clone()
+            after.play(action)
+            front.append(after)
+
+
 def information_sets(game, seat, rng, n):
     """Up to n random information states of `seat` to move in a small game, each as all its [(state, weight)].
 

@@ -55,6 +55,7 @@ RESULTS = [
     "MatchResult",
     "PolicyTable",
     "Rating",
+    "Review",
     "State",
     "Tournament",
     "Worlds",

@@ -1,4 +1,4 @@
-"""Commands that look into a game: solve, belief, draw, sparsity, analyse."""
+"""Commands that look into a game: solve, belief, draw, sparsity, analyse, review."""
 
 import json
 import time
@@ -194,3 +194,28 @@ def analyse(
         raise BadInput(f"seat {state.player} is to move here, not {seat}; leave --seat out, or give other moves")
     thought = fl.analyse(state, agent, seed)
     typer.echo(json.dumps(thought.summary(), indent=2) if json_ else thought)
+
+
+@app.command()
+def review(
+    game: Game,
+    moves: Moves = None,
+    seat: Annotated[int, typer.Option(help="The seat whose decisions are looked back on.")] = 0,
+    agent: Annotated[str, typer.Option(help="The agent that judges.")] = "epimc(time=0.3)",
+    margin: Annotated[
+        float, typer.Option(help="Differences up to this share of the range of payoffs do not count.")
+    ] = 0.05,
+    store: FromStore = None,
+    number: Number = 0,
+    seed: Seed = 0,
+    json_: Json = False,
+) -> None:
+    """Look back on a game with a verdict on each decision of a seat.
+
+    Was the move forced or good, the decision wrong, the belief misled, or the luck bad? The agent that judges knows
+    what the seat knew.
+    """
+    state = _position(game, moves, store, number, None)
+    with bar("decisions") as progress:
+        found = fl.review(state, seat=seat, agent=agent, margin=margin, seed=seed, progress=progress)
+    typer.echo(json.dumps(found.summary(), indent=2) if json_ else found)

@@ -39,7 +39,14 @@ class Finished:
     def position(self, step: int) -> dict[str, Any]:
         """The truth after so many actions, and what each seat saw of it."""
         state = self.state(step)
-        seats = [{"svg": markup(state.drawing(i)), "log": state.log(i)} for i in range(state.num_players)]
+        seats = [
+            {
+                "svg": markup(state.drawing(i)),
+                "log": state.log(i),
+                "observations": ".".join(map(str, state.observations(i))),
+            }
+            for i in range(state.num_players)
+        ]
         return {
             "truth": markup(state.drawing()),
             "seats": seats,

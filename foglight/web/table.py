@@ -84,6 +84,7 @@ class Table:
             "svg": markup(state.drawing(seat, choices=mine)),
             "moves": [[action, names[0]] for action, names in state.choices().items()] if mine else [],
             "log": state.log(seat),
+            "observations": ".".join(map(str, state.observations(seat))),  # as text: JavaScript rounds large numbers
             "text": state.sight(seat),
             "over": self._truth() if self.over else None,
         }

@@ -15,6 +15,7 @@ while children are generated: when there are more than twice the cap, they are t
 a sieve with the same threshold. The expected weight of every world is its true weight.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -64,6 +65,10 @@ class Explained(NamedTuple):
     tried: int  # transitions tried for this layer
 
 
+class TooLong(RuntimeError):
+    """A layer has taken more transitions than one has patience for."""
+
+
 @dataclass(frozen=True)
 class Expansion:
     """Computes layer after layer for one viewer of one game."""
@@ -72,6 +77,7 @@ class Expansion:
     viewer: int
     policy: Any
     width: int  # worlds are equal if the first `width` words of their rows are; 0 if worlds are boxed
+    patience: float = math.inf  # transitions of one layer after which thinning stops, and TooLong is raised
 
     def follow(self, rows: Any, weights: np.ndarray, observation: int, cap: int, random: np.ndarray) -> Explained:
         """The layer after the viewer's next observation."""
@@ -115,6 +121,8 @@ class Expansion:
                 size = min(full, 2 * size)
                 rows, weights, pending = (np.resize(old, (size, *old.shape[1:])) for old in (rows, weights, pending))
             elif n > cap:
+                if tally[_TRIED] > self.patience:
+                    raise TooLong(f"there are too many possibilities in {self.game} to keep track of")
                 thinned = True
                 kept, new, threshold = thin(weights[:n], cap, unit(random))
                 pending[: len(kept)] = _rescaled(pending[kept], weights[kept], new)

@@ -13,6 +13,8 @@ from foglight.rules import Game, contents, drawing, places
 from foglight.state import State, write_svg
 from foglight.text import ansi
 
+_MANY = 10**15  # worlds from which on their number is not written out
+
 
 @dataclass(frozen=True)
 class Marginals:
@@ -66,7 +68,7 @@ class Marginals:
             )
             base = replace(start, items=tuple(layout))
         return belief_drawing(
-            base, self.places, self.columns, self.odds, title or self.title or "belief", self._sentence()
+            base, self.places, self.columns, self.odds, title or self.title or "belief", self.sentence()
         )
 
     def table(self) -> list[dict[str, Any]]:
@@ -125,9 +127,11 @@ class Marginals:
         unit = "deal" if self.exact and getattr(self.source, "method", "") == "deals" else "world"
         if self.exact and self.worlds == 1:
             return f"the only {unit}"
-        return f"{'all' if self.exact else 'a sample of'} {self.worlds:,} {unit}s"
+        number = f"{self.worlds:,}" if self.worlds < _MANY else f"about {float(self.worlds):.2g}"
+        return f"{'all' if self.exact else 'a sample of'} {number} {unit}s"
 
-    def _sentence(self) -> str:
+    def sentence(self) -> str:
+        """How many worlds there are behind the probabilities, and how they are weighted."""
         alike = getattr(self.source, "policy", None) is None
         weights = "every history alike" if alike else "histories by their reach probability"
         return f"{self._worlds_text()} that agree{'s' * (self.worlds == 1)} with this, {weights}"
@@ -135,7 +139,7 @@ class Marginals:
     def text(self, colour: bool = False) -> str:
         """What the viewer has observed, and the heat map; `colour` as in `heat`."""
         head = f"{self.information}\n\n" if self.information else ""
-        return f"{head}{self._sentence()}:\n\n{self.heat(colour)}"
+        return f"{head}{self.sentence()}:\n\n{self.heat(colour)}"
 
     def __str__(self) -> str:
         return self.text()

@@ -18,6 +18,8 @@ While the set is exact, a world that only actions of probability 0 lead to is ke
 has weight 0, the policy was wrong about some seat; all worlds left then get equal weights.
 """
 
+import copy
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +65,7 @@ class Tracker:
     what viewers remember, which makes the sets far smaller where the board does not show the order of unseen moves, as
     in Dark Hex. Weights stay exact, but the other viewers' keys in a row are then those of just one of its histories.
     It needs a policy that does not read keys: none, or Uniform. `work` bounds the transitions tried when a dead sample
-    has to be replaced.
+    has to be replaced. `patience` bounds those of one observation: a sample that takes more raises `TooLong`.
 
         >>> state = fl.new_state("kuhn_poker")
         >>> for action in (0, 1):
@@ -85,6 +87,7 @@ class Tracker:
         seed: int = 0,
         positions: bool = False,
         work: int | None = None,
+        patience: float = math.inf,
     ) -> None:
         self.game = load_game(game)
         if not PUBLIC <= seat < num_players(self.game):
@@ -104,7 +107,7 @@ class Tracker:
         self.exact = True
         self.tried = 0  # transitions tried so far
         self.regenerations = 0  # how often a sample has died
-        self._expansion = Expansion(self.game, seat, policy, width)
+        self._expansion = Expansion(self.game, seat, policy, width, patience)
         self._work = work or (_WORK if rows_of_words else _WORK_INTERPRETED)
         self._random = np.array([fold(fold(0, seed), seat)], np.uint64)
         self._layers = [Layer(0, first, np.ones(1), False)]  # the last exact layer, then parts of later samples
@@ -144,6 +147,12 @@ class Tracker:
             explained = self._regenerated(self.observations, at_turn=True, random=random)
             rows, weights = chosen(explained.rows, np.flatnonzero(explained.turns)), explained.weights[explained.turns]
         return Worlds(rows, _normalised(weights), self.exact)
+
+    def clone(self) -> "Tracker":
+        """A copy that goes on alone: the same observations lead both to the same worlds."""
+        twin = copy.copy(self)
+        twin._random, twin._layers = self._random.copy(), list(self._layers)
+        return twin
 
     @property
     def effective_size(self) -> float:

@@ -24,3 +24,20 @@ def try_every_action(game, leaf, rows, weights, random, n, sums):
             transition(game, rows[w], actions[k], room[0])
             evaluate(leaf, game, room[0], random, payoffs)
             sums[k] += payoffs[seat]
+
+
+@kernel
+def try_action(game, leaf, rows, weights, action, random, n, totals):
+    """Play one action in n worlds and evaluate the world after it; add the mover's payoffs and their squares to totals.
+
+    Worlds are drawn as in `try_every_action`. The action must be legal in all of them, and the same seat to move.
+    """
+    room, payoffs = new_worlds(game, 1), np.empty(num_players(game))
+    worlds = np.empty(n, np.int64)
+    systematic(weights, unit(random), worlds)
+    for w in worlds:
+        seat = player(game, rows[w])
+        transition(game, rows[w], action, room[0])
+        evaluate(leaf, game, room[0], random, payoffs)
+        totals[0] += payoffs[seat]
+        totals[1] += payoffs[seat] * payoffs[seat]

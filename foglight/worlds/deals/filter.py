@@ -122,6 +122,16 @@ class DealFilter:
         parts = [distinct_deals(self.game, worlds) for _, _, worlds in self.histories.listed()]
         return len(np.unique(np.concatenate(parts), axis=0)) if parts else 0
 
+    def share_of_a_deal(self) -> float | None:
+        """The probability of each deal, if all are equally likely; None if they may differ, or cannot be counted.
+
+        They are equally likely where one story leaves cards open, and each hand and the rest are one row of its puzzle.
+        """
+        if not self._is_one_chain or self.policy is not None:
+            return None
+        puzzle = self.histories.puzzles[0]
+        return 1.0 / self.deals() if len(set(puzzle.where)) == len(puzzle.where) else None
+
     def enumerate(self) -> Iterator[tuple[State, float]]:
         """Every such history with its weight."""
         for histories, weights, _ in self.batches():
