@@ -333,6 +333,7 @@ def test_a_shared_game_is_a_store_that_every_command_reads(tmp_path, run):
     match = Match("dark_hex(rows=2,cols=2)", ("random", "first_legal"), 2, "v", ("x", "y", "z"))
     content = game_file(match, 3, timed)
     assert content == game_file(match, 3, timed), "the same game gives the same bytes"
+    assert content[18:20] == b"\x01\x01", "SQLite's mark of one file without a second one for the latest writes"
     path = tmp_path / "shared.sqlite"
     path.write_bytes(content)
     assert [file.name for file in tmp_path.iterdir()] == ["shared.sqlite"]
