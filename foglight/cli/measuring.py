@@ -1,6 +1,7 @@
 """Commands that measure: studies and benches."""
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -151,6 +152,20 @@ def bench_sketches(
     _measure(bench_sketching.tasks(depth, moves, positions, seed), json_)
 
 
+@bench.command("serve")
+def bench_serve(
+    games: Annotated[int, typer.Option(help="Games that are played at once.")] = 200,
+    seed: Seed = 0,
+    json_: Json = False,
+) -> None:
+    """Measure the page on a server of its own: first page, clicks, beliefs, many games at once. Takes minutes."""
+    from foglight.bench import serve as bench_serving
+
+    with bar("measurements") as progress:
+        tables = bench_serving.run(games, seed, progress)
+    _show_tables(tables, json_)
+
+
 def _measure(tasks: list[tuple[str, Any]], as_json: bool) -> None:
     """Take measurements one after the other, then print all tables, or the data as JSON."""
     tables: dict[str, list[Any]] = {}
@@ -158,6 +173,10 @@ def _measure(tasks: list[tuple[str, Any]], as_json: bool) -> None:
         for done, (title, measure) in enumerate(tasks):
             progress(done, len(tasks))
             tables.setdefault(title, []).extend(measure())
+    _show_tables(tables, as_json)
+
+
+def _show_tables(tables: Mapping[str, Sequence[Any]], as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps({title: [row.summary() for row in rows] for title, rows in tables.items()}, indent=2))
         return

@@ -6,12 +6,14 @@ import gzip
 import importlib.util
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
@@ -26,13 +28,25 @@ from foglight.web.guard import MOST_BYTES, Bucket
 from foglight.web.keeper import Keeper
 from foglight.web.offers import HUMAN, Offers
 from foglight.web.replays import Finished
+from foglight.web.sharing import game_file
 from foglight.web.table import message
 from foglight.web.tables import Sitting, Tables
+from foglight.web.watching import Pictures, StoredGame, WatchedStore
 from foglight.web.workers import QUICK, SLOW, Failed, Workers
 
 log = logging.getLogger("foglight.web")
+
+
+class Count(IntegerConvertor):
+    """A number in a path. Python refuses to read thousands of digits; SQLite, more than 63 bits."""
+
+    regex = "[0-9]{1,18}"
+
+
+register_url_convertor("count", Count())
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _PATIENCE = 120.0  # seconds for a belief, which may have to be compiled first
+_SOON = 2.0  # seconds that a belief may go on when nobody waits for it
 _SENDING = 20.0  # seconds after which a socket that takes nothing is given up
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -48,9 +62,18 @@ class Page:
     tables: Tables
 
     def __init__(
-        self, offers: Offers, keep: Path, workers: Workers, *, most_games: int = 500, warm: bool = False
+        self,
+        offers: Offers,
+        keep: Path,
+        workers: Workers,
+        *,
+        stores: Sequence[WatchedStore] = (),
+        pictures: Pictures | None = None,
+        most_games: int = 500,
+        warm: bool = False,
     ) -> None:
         self.offers, self.workers = offers, workers
+        self.stores, self.pictures = stores, pictures or Pictures([])
         self._keep, self._most_games, self._warm = keep, most_games, warm
         self._new_games = Bucket(20.0, 400.0)
         self._questions = Bucket(50.0, 400.0)  # by HTTP that a worker answers
@@ -67,9 +90,14 @@ class Page:
                 Route("/api/position", _answering(self.position), methods=["POST"]),
                 Route("/api/position/ask", _answering(self.ask_position), methods=["POST"]),
                 Route("/api/replay/{source}", _answering(self.replay)),
-                Route("/api/replay/{source}/{step:int}", _answering(self.replay_step)),
-                Route("/api/replay/{source}/{step:int}/belief/{seat:int}", _answering(self.replay_belief)),
-                Route("/api/replay/{source}/{step:int}/verdict", _answering(self.verdict)),
+                Route("/api/replay/{source}/{step:count}", _answering(self.replay_step)),
+                Route("/api/replay/{source}/{step:count}/belief/{seat:count}", _answering(self.replay_belief)),
+                Route("/api/replay/{source}/{step:count}/verdict", _answering(self.verdict)),
+                Route("/api/replay/{source}/file", _answering(self.replay_file)),
+                Route("/api/stores/{index:count}", _answering(self.store)),
+                Route("/api/stores/{index:count}/{match:count}", _answering(self.stored_games)),
+                Route("/api/pictures", _answering(self.all_pictures)),
+                Route("/api/pictures/{index:count}", _answering(self.picture)),
                 WebSocketRoute("/api/play/{token}", self.play),
             ],
             lifespan=self._lifespan,
@@ -95,8 +123,8 @@ class Page:
         return {
             "version": __version__,
             **self.offers.data(),
-            "stores": [],
-            "pictures": 0,
+            "stores": [{"index": index, "name": store.name} for index, store in enumerate(self.stores)],
+            "pictures": len(self.pictures),
             "openspiel": _has_openspiel(),
         }
 
@@ -144,6 +172,11 @@ class Page:
 
     async def _finished(self, request: Request) -> Finished:
         kind, _, rest = request.path_params["source"].partition(".")
+        if kind == "s":
+            stored = await self._stored(rest)
+            # the file may come from somebody else: only what is on offer is loaded by its name
+            game = await asyncio.to_thread(self.offers.known, stored.match.game)
+            return Finished(game, stored.agents, stored.record.returns, stored.record.actions)
         if kind != "t":
             raise BadInput("there is no such game here")
         sitting, seat = await self.tables.sitting(rest)
@@ -171,6 +204,57 @@ class Page:
         if step >= len(game.actions) or game.state(step).player < 0:
             raise BadInput("nobody decides here")
         return await self.workers.ask(SLOW, _PATIENCE, "verdict", game.game, list(game.actions), step)
+
+    async def replay_file(self, request: Request) -> Any:
+        kind, _, rest = request.path_params["source"].partition(".")
+        if kind == "s":
+            stored = await self._stored(rest)
+        else:
+            await self._finished(request)
+            stored = StoredGame(*self.tables.kept_game(rest))
+        content = await asyncio.to_thread(game_file, *stored)
+        name = re.sub(r"\W", "_", stored.match.game.partition("(")[0], flags=re.ASCII)
+        return Response(
+            content,
+            media_type="application/vnd.sqlite3",
+            headers={"content-disposition": f'attachment; filename="{name}.sqlite"'},
+        )
+
+    # Watching ---------------------------------------------------------------------------------------------------------
+
+    def _store(self, index: int) -> WatchedStore:
+        if index >= len(self.stores):
+            raise BadInput(f"there is no store {index} here")
+        return self.stores[index]
+
+    async def _stored(self, rest: str) -> StoredGame:
+        """A game of a store, from the `I.MATCH.NUMBER` of its source."""
+        numbers = re.fullmatch(r"(\d{1,6})\.(\d{1,18})\.(\d{1,18})", rest, re.ASCII)
+        if numbers is None:
+            raise BadInput("there is no such game here")
+        index, match, number = map(int, numbers.groups())
+        return await asyncio.to_thread(self._store(index).game, match, number)
+
+    async def store(self, request: Request) -> Any:
+        store = self._store(request.path_params["index"])
+        content = await asyncio.to_thread(store.summary, request.query_params.get("tag", ""))
+        return Response(status_code=304) if content is None else content
+
+    async def stored_games(self, request: Request) -> Any:
+        store, match = self._store(request.path_params["index"]), request.path_params["match"]
+        start = request.query_params.get("from", "0")
+        if not re.fullmatch(r"\d{1,18}", start, re.ASCII):
+            raise BadInput("from must be a whole number of at least 0")
+        return await asyncio.to_thread(store.games, match, int(start))
+
+    async def all_pictures(self, request: Request) -> Any:
+        return await asyncio.to_thread(self.pictures.listed)
+
+    async def picture(self, request: Request) -> Any:
+        content, kind = await asyncio.to_thread(self.pictures.content, request.path_params["index"])
+        return Response(
+            content, media_type=kind, headers={"content-security-policy": "sandbox"}
+        )  # if it is opened alone
 
     # Positions by link ------------------------------------------------------------------------------------------------
 
@@ -202,6 +286,7 @@ class _Conversation:
         self._bucket = Bucket(50.0, 200.0)
         self._advice: asyncio.Task[None] | None = None
         self._looking: asyncio.Task[None] | None = None
+        self._next_look: Coroutine[Any, Any, None] | None = None
 
     async def send(self, text: str) -> None:
         await asyncio.wait_for(self._websocket.send_text(text), _SENDING)
@@ -227,9 +312,11 @@ class _Conversation:
             self._stop()
 
     def _stop(self) -> None:
-        for task in (self._advice, self._looking):
-            if task is not None:
-                task.cancel()
+        if self._advice is not None:
+            self._advice.cancel()
+        self._replace_look(None)
+        if self._looking is not None:  # ending it ends its worker, which others wait for, so it may finish soon
+            asyncio.get_running_loop().call_later(_SOON, self._looking.cancel)
 
     async def _answer(self, text: Any) -> None:
         try:
@@ -256,12 +343,22 @@ class _Conversation:
         await self._sitting.show(self)
 
     def _look(self, order: dict[str, Any], what: str, *more: Any) -> None:
-        """Answer with a belief or one of its worlds; a newer question replaces one that waits."""
+        """Answer with a belief or one of its worlds, one after the other; a newer question replaces one that waits."""
         self._sitting.table.check_seen(self._seat, order.get("seen"))
-        if self._looking is not None:
-            self._looking.cancel()
         question = (*self._sitting.table.question(self._seat), *more)
-        self._looking = asyncio.ensure_future(self._reply(what, order["seen"], QUICK, _PATIENCE, what, *question))
+        self._replace_look(self._reply(what, order["seen"], QUICK, _PATIENCE, what, *question))
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.ensure_future(self._look_on())
+
+    def _replace_look(self, look: Coroutine[Any, Any, None] | None) -> None:
+        if self._next_look is not None:
+            self._next_look.close()
+        self._next_look = look
+
+    async def _look_on(self) -> None:
+        while self._next_look is not None:
+            look, self._next_look = self._next_look, None
+            await look
 
     def _ask(self, order: dict[str, Any]) -> None:
         """Answer with an agent's advice."""

@@ -11,6 +11,7 @@ from foglight.names import BadInput
 from foglight.web.guard import MOST_BYTES, Guard
 from foglight.web.keeper import Keeper
 from foglight.web.offers import Offers
+from foglight.web.watching import watched
 from foglight.web.workers import Workers
 
 HERE = "127.0.0.1"
@@ -28,6 +29,7 @@ def serve(
     host: str = HERE,
     port: int = 8421,
     keep: Path | None = None,
+    paths: Sequence[Path] = (),
     games: Sequence[str] = (),
     agents: Sequence[str] = (),
     workers: int = 2,
@@ -46,7 +48,9 @@ def serve(
         token = "" if host in _LOCAL else secrets.token_urlsafe(18)
         file = keep or default_file()
         Keeper(file).close()  # refuses, in one line, a file that cannot be used
-        page = Page(Offers(games, agents, seconds), file, Workers(workers), warm=True)
+        stores, pictures = watched(paths)
+        offers = Offers(games, agents, seconds)
+        page = Page(offers, file, Workers(workers), stores=stores, pictures=pictures, warm=True)
         application = Guard(page.application(), token=token, hosts=_LOCAL)
         config = uvicorn.Config(
             application,

@@ -16,9 +16,12 @@ from typing import Any, Protocol
 
 from foglight.agents import load_agent
 from foglight.arena.entrants import entrant
+from foglight.arena.referee import Record
+from foglight.arena.store import Match
 from foglight.fingerprints import code_of
 from foglight.games import load_game
-from foglight.names import BadInput
+from foglight.names import BadInput, failure
+from foglight.version import __version__
 from foglight.web.keeper import Keeper
 from foglight.web.offers import HUMAN
 from foglight.web.table import Table, message
@@ -98,7 +101,7 @@ class Sitting:
 
     def go_on(self) -> None:
         """Let chance and the agents play until a person is to move."""
-        if self._course is None or self._course.done():
+        if self._course is None or self._course.done() or self._course.cancelling():
             self._course = asyncio.ensure_future(self._go_on())
 
     async def _go_on(self) -> None:
@@ -114,14 +117,18 @@ class Sitting:
                 agent = table.seats[state.player]
                 if agent == HUMAN:
                     await self.show_all()
-                    return
+                    if state.player >= 0 and table.seats[state.player] == HUMAN:
+                        return
+                    continue  # somebody was shown it, and played, before it was shown to all
                 action = await self._move(agent, state.player)
                 table.play(action)
                 self._keep()
                 await self.show_all()
-        except (BadInput, Failed) as error:
-            log.warning("game %d stops: %s", self.number, error)
-            await self._tell("error", f"{table.seats[state.player]} cannot go on: {error}")
+        except Exception as error:  # somebody's own game may fail in any way
+            known = isinstance(error, BadInput | Failed)
+            log.warning("game %d stops: %s", self.number, error if known else failure(error))
+            # the reason may rest on what that seat alone knows, so it is for the log
+            await self._tell("error", "the game cannot go on; the server's log says why")
 
     async def _tell(self, what: str, text: str) -> None:
         """Send a line to all sockets."""
@@ -219,6 +226,13 @@ class Tables:
             self._open[number] = Sitting(number, table, self._keeper, self._workers)
         self._open.move_to_end(number)
         return self._open[number], seat
+
+    def kept_game(self, token: str) -> tuple[Match, int, Record]:
+        """The game of a token, which is over, as a store has it: its match, its number there, its record."""
+        number, _ = self._keeper.seat(token)
+        table = self._open[number].table
+        code = tuple(_code(table.game, table.seats))
+        return Match(table.game, table.seats, table.seed, __version__, code), 0, table.record()
 
     def _make_room(self) -> None:
         deserted = [number for number, sitting in self._open.items() if sitting.deserted]
