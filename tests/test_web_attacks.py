@@ -35,6 +35,7 @@ from foglight.checks.positions import Play
 from foglight.rules import TERMINAL
 from foglight.web import tables, workers
 from foglight.web.app import Page
+from foglight.web.conversation import Conversation
 from foglight.web.guard import Bucket, Guard
 from foglight.web.keeper import Keeper
 from foglight.web.offers import HUMAN, Offers
@@ -627,28 +628,13 @@ def test_kill_9_of_server_and_workers_changes_nothing(serve, tmp_path):
 
 
 class Deaf:
-    """A window that takes what it is sent only when it is told to."""
+    """A socket that says nothing, and takes nothing that it is sent."""
 
-    def __init__(self):
-        self.listens = asyncio.Event()
+    async def send_text(self, text):
+        await asyncio.sleep(3600)
 
-    async def send(self, text):
-        await self.listens.wait()
-
-
-class Quick:
-    """A window that plays its first move as soon as it is shown that it is its turn."""
-
-    def __init__(self):
-        self.sitting, self.views, self.acting = None, [], []
-
-    async def send(self, text):
-        view = json.loads(text)
-        if view["is"] == "view":
-            self.views.append(view)
-            if view["turn"] == "yours":
-                order = self.sitting.act(0, view["moves"][0][0], view["seen"])
-                self.acting.append(asyncio.ensure_future(order))
+    async def receive(self):
+        await asyncio.sleep(3600)
 
 
 class FirstLegal:
@@ -659,34 +645,32 @@ class FirstLegal:
         return arguments[-1][0]
 
 
-def test_a_game_goes_on_if_somebody_plays_before_all_were_shown_the_position(tmp_path):
-    """Seat 0 passes its cards, which seat 2 does not see, while the deal is still on its way to seat 2."""
-    seats = (HUMAN, "random", HUMAN, "random")
+def test_nobody_waits_for_a_window_that_does_not_read(tmp_path):
+    """Two people play, one of whom takes nothing; the other's game goes on, and the deaf window is given up."""
 
     async def all_of_it():
         keeper = Keeper(tmp_path / "page.sqlite")
-        number, _ = keeper.add("hearts", seats, 3)
-        table = Table("hearts", seats, 3)
+        number, _ = keeper.add("dark_hex(rows=3,cols=3)", (HUMAN, HUMAN), 3)
+        table = Table("dark_hex(rows=3,cols=3)", (HUMAN, HUMAN), 3)
         sitting = tables.Sitting(number, table, keeper, FirstLegal())
-        quick, deaf = Quick(), Deaf()
-        quick.sitting = sitting
-        joins = [asyncio.ensure_future(sitting.join(quick, 0)), asyncio.ensure_future(sitting.join(deaf, 2))]
-        for _ in range(20):
+        deaf = Conversation(Deaf(), sitting, 1, Offers(), FirstLegal())
+        running = asyncio.ensure_future(deaf.run())
+        for _ in range(4):
             await asyncio.sleep(0)
-        deaf.listens.set()  # it is shown the time before the deal
-        await asyncio.sleep(0)
-        deaf.listens.clear()
-        for _ in range(200):
+        moves = 0
+        while not table.over:
+            seat = table.state.player
+            sitting.act(seat, table.state.actions()[0], table.seen(seat))
             await asyncio.sleep(0)
-        assert len(quick.acting) == 3, "three cards are passed, and an agent is to move"
-        deaf.listens.set()
-        for _ in range(200):
-            await asyncio.sleep(0)
-        await asyncio.gather(*joins, *quick.acting)
+            moves += 1
+        assert moves >= 5 and not sitting.deserted
+        for _ in range(100):
+            deaf.send("more")
+        await asyncio.wait_for(running, 10)
         keeper.close()
-        return table.state.player
+        return sitting.deserted
 
-    assert asyncio.run(all_of_it()) == 2
+    assert asyncio.run(all_of_it())
 
 
 def test_a_game_goes_on_if_somebody_comes_back_while_its_thinking_is_being_ended(tmp_path):
@@ -702,7 +686,7 @@ def test_a_game_goes_on_if_somebody_comes_back_while_its_thinking_is_being_ended
     class Window:
         turn = ""
 
-        async def send(self, text):
+        def send(self, text):
             self.turn = json.loads(text)["turn"]
 
     async def all_of_it():
@@ -710,12 +694,12 @@ def test_a_game_goes_on_if_somebody_comes_back_while_its_thinking_is_being_ended
         number, _ = keeper.add("phantom_ttt", ("random", HUMAN), 3)
         sitting = tables.Sitting(number, Table("phantom_ttt", ("random", HUMAN), 3), keeper, Thinking())
         first, second = Window(), Window()
-        await sitting.join(first, 1)
+        sitting.join(first, 1)
         for _ in range(5):
             await asyncio.sleep(0)
         sitting.leave(first)
         sitting.stop()
-        await sitting.join(second, 1)
+        sitting.join(second, 1)
         for _ in range(50):
             await asyncio.sleep(0)
         keeper.close()

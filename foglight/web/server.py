@@ -50,7 +50,8 @@ def serve(
         Keeper(file).close()  # refuses, in one line, a file that cannot be used
         stores, pictures = watched(paths)
         offers = Offers(games, agents, seconds)
-        page = Page(offers, file, Workers(workers), stores=stores, pictures=pictures, warm=True)
+        door = f"?token={token}" if token else ""
+        page = Page(offers, file, Workers(workers), stores=stores, pictures=pictures, warm=True, door=door)
         application = Guard(page.application(), token=token, hosts=_LOCAL)
         config = uvicorn.Config(
             application,
@@ -64,7 +65,7 @@ def serve(
         )
         shown = socket.gethostname() if host in ("0.0.0.0", "::") else host
         name = f"[{shown}]" if ":" in shown else shown
-        ready(f"http://{name}:{listener.getsockname()[1]}/{f'?token={token}' if token else ''}")
+        ready(f"http://{name}:{listener.getsockname()[1]}/{door}")
         uvicorn.Server(config).run(sockets=[listener])
     finally:
         listener.close()

@@ -6,7 +6,6 @@ thinks again, to the same end, when somebody comes back.
 """
 
 import asyncio
-import contextlib
 import functools
 import logging
 import secrets
@@ -18,13 +17,15 @@ from foglight.agents import load_agent
 from foglight.arena.entrants import entrant
 from foglight.arena.referee import Record
 from foglight.arena.store import Match
+from foglight.compile import is_compiled
 from foglight.fingerprints import code_of
 from foglight.games import load_game
 from foglight.names import BadInput, failure
 from foglight.version import __version__
 from foglight.web.keeper import Keeper
+from foglight.web.messages import message
 from foglight.web.offers import HUMAN
-from foglight.web.table import Table, message
+from foglight.web.table import Table
 from foglight.web.workers import QUICK, SLOW, Failed, Workers
 
 log = logging.getLogger("foglight.web")
@@ -38,7 +39,7 @@ _CLOSED = 500  # games that nobody looks at and that stay in memory
 class Socket(Protocol):
     """What a game needs of a socket."""
 
-    async def send(self, text: str) -> None: ...
+    def send(self, text: str) -> None: ...
 
 
 class Sitting:
@@ -49,6 +50,8 @@ class Sitting:
         self._keeper, self._workers = keeper, workers
         self._sockets: dict[Socket, int] = {}  # their seats
         self._shown: dict[Socket, tuple[int, str]] = {}  # what each was shown last: observations seen, and the turn
+        # between a person and agents that answer at once, only positions in which the person decides are shown
+        self._brisk = list(table.seats).count(HUMAN) == 1 and not any(map(_searches, set(table.seats) - {HUMAN}))
         self._course: asyncio.Task[None] | None = None
         self._ending: asyncio.TimerHandle | None = None
 
@@ -57,14 +60,14 @@ class Sitting:
         """Whether nobody looks, and nothing goes on."""
         return not self._sockets and (self._course is None or self._course.done())
 
-    async def join(self, socket: Socket, seat: int) -> None:
+    def join(self, socket: Socket, seat: int) -> None:
         """Show the game to somebody on this seat, from now on."""
         if list(self._sockets.values()).count(seat) >= _WINDOWS:
             raise BadInput("this seat is open in many windows already; close one of them")
         if self._ending is not None:
             self._ending.cancel()
         self._sockets[socket] = seat
-        await self.show(socket)
+        self.show(socket)
         self.go_on()
 
     def leave(self, socket: Socket) -> None:
@@ -79,24 +82,24 @@ class Sitting:
         if self._course is not None:
             self._course.cancel()
 
-    async def show(self, socket: Socket) -> None:
+    def show(self, socket: Socket) -> None:
         """Send the present position to one socket."""
         seat = self._sockets[socket]
         self._shown[socket] = self.table.seen(seat), self.table.turn(seat)
-        await socket.send(message(self.table.view(seat)))
+        socket.send(message(self.table.view(seat)))
 
-    async def show_all(self) -> None:
+    def show_all(self) -> None:
         """Send the present position to those for whom it is new."""
         for socket, seat in list(self._sockets.items()):
             if self._shown.get(socket) != (self.table.seen(seat), self.table.turn(seat)):
-                with contextlib.suppress(Exception):  # that socket is closing, and its own task sees to it
-                    await self.show(socket)
+                self.show(socket)
 
-    async def act(self, seat: int, action: Any, seen: Any) -> None:
+    def act(self, seat: int, action: Any, seen: Any) -> None:
         """Play the action of a person, and go on."""
         self.table.act(seat, action, seen)
         self._keep()
-        await self.show_all()
+        if not self._brisk:
+            self.show_all()
         self.go_on()
 
     def go_on(self) -> None:
@@ -112,29 +115,27 @@ class Sitting:
                     self._keep()
                 if table.over:
                     self._keeper.finish(self.number, table.record(), _code(table.game, table.seats))
-                    await self.show_all()
+                    self.show_all()
                     return
                 agent = table.seats[state.player]
                 if agent == HUMAN:
-                    await self.show_all()
-                    if state.player >= 0 and table.seats[state.player] == HUMAN:
-                        return
-                    continue  # somebody was shown it, and played, before it was shown to all
+                    self.show_all()
+                    return
                 action = await self._move(agent, state.player)
                 table.play(action)
                 self._keep()
-                await self.show_all()
+                if not self._brisk:
+                    self.show_all()
         except Exception as error:  # somebody's own game may fail in any way
             known = isinstance(error, BadInput | Failed)
             log.warning("game %d stops: %s", self.number, error if known else failure(error))
             # the reason may rest on what that seat alone knows, so it is for the log
-            await self._tell("error", "the game cannot go on; the server's log says why")
+            self._tell("error", "the game cannot go on; the server's log says why")
 
-    async def _tell(self, what: str, text: str) -> None:
+    def _tell(self, what: str, text: str) -> None:
         """Send a line to all sockets."""
         for socket in list(self._sockets):
-            with contextlib.suppress(Exception):  # that socket is closing
-                await socket.send(message({"is": what, "text": text}))
+            socket.send(message({"is": what, "text": text}))
 
     async def _move(self, agent: str, seat: int) -> int:
         """The move of an agent. A worker that dies is replaced, and the agent thinks once more."""
@@ -160,8 +161,7 @@ class Sitting:
         raise AssertionError
 
     def _excuse(self) -> None:
-        text = "still thinking; what a game needs is compiled once, and that may take a minute"
-        self._excusing = asyncio.ensure_future(self._tell("wait", text))  # kept, or it could be collected
+        self._tell("wait", "still thinking; what a game needs is compiled once, and that may take a minute")
 
     def _keep(self) -> None:
         self._keeper.save(self.number, self.table.state.history())
@@ -247,6 +247,12 @@ class Tables:
             task.cancel()
         for sitting in self._open.values():
             sitting.stop()
+
+
+@functools.cache
+def belief_lane(game: str) -> str:
+    """The lane for beliefs of a game: those of interpreted games may take long."""
+    return QUICK if is_compiled(load_game(game)) else SLOW
 
 
 @functools.cache
