@@ -1,8 +1,8 @@
 """`foglight bench serve`: how fast the page is, measured on a real server by WebSocket and HTTP.
 
 The server is a process of its own with a file of its own, and this process is its only guest. A click is the time from
-an order to the view in which it is played; the agent's answer is not part of it. An answer is the time from an order
-until it is this seat's turn again, so it contains the other's move. All kernels are loaded before anything is timed.
+an order to the next view. An answer is the time from an order until it is this seat's turn again. Against `random`,
+which answers at once, the next view is the answer. All kernels are loaded before anything is timed.
 
 Many games at once are played twice. People look at the board before they click, for half a second to one and a half.
 Players who click at once keep the server busy all the time; then an answer takes as long as all others need for one,
