@@ -134,7 +134,10 @@ _TOKEN = re.compile(
 def parse_spec(written: str) -> Spec:
     """Read a name with arguments; BadInput says where the text is wrong."""
     tokens = _tokens(written)
-    value, rest = _read_value(tokens, 0, written)
+    try:
+        value, rest = _read_value(tokens, 0, written)
+    except RecursionError:
+        raise BadInput(f"cannot read {written[:40]!r}...; it is nested too deep") from None
     if not isinstance(value, Spec) and isinstance(value, str) and tokens and tokens[0][0] == "word":
         value = Spec(value)
     if not isinstance(value, Spec) or rest < len(tokens):

@@ -70,6 +70,7 @@ class State:
         self._history: list[int] = []
         self._worlds = [self.world]  # the start, then the world after each action
         self._observations: list[list[int]] = [[] for _ in range(1 + self.num_players)]  # by viewer, the public first
+        self._logs: dict[int, tuple[int, list[str]]] = {}  # by viewer: actions that are in its log, and the log
         self._look()
 
     def _look(self) -> None:
@@ -91,6 +92,7 @@ class State:
         copy._history = list(self._history)
         copy._worlds = [*self._worlds[:-1], copy.world]
         copy._observations = [list(codes) for codes in self._observations]
+        copy._logs = {viewer: (number, list(lines)) for viewer, (number, lines) in self._logs.items()}
         return copy
 
     def actions(self) -> list[int]:
@@ -148,12 +150,15 @@ class State:
         """The observations of a viewer so far, in words."""
         viewer = self._viewer(viewer)
         self._need_history()
-        steps = zip(self._worlds, self._history, self._worlds[1:], strict=False)
-        return [
+        begin, lines = self._logs.get(viewer, (0, []))  # a long game is asked for its log after every action
+        steps = zip(self._worlds[begin:], self._history[begin:], self._worlds[begin + 1 :], strict=False)
+        lines += [
             observation_text(self.game, before, action, after, viewer)
             for before, action, after in steps
             if observe(self.game, before, action, after, viewer) != NOTHING
         ]
+        self._logs[viewer] = len(self._history), lines
+        return list(lines)
 
     def _viewer(self, viewer: int) -> int:
         if not PUBLIC <= viewer < self.num_players:

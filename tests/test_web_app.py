@@ -60,6 +60,8 @@ def sitting(client, token):
 
 def receive(socket, kind="view"):
     content = json.loads(socket.receive_text())
+    while content["is"] == "wait" != kind:  # the machine is busy
+        content = json.loads(socket.receive_text())
     assert content["is"] == kind, content
     return content
 

@@ -5,6 +5,7 @@ Game number i does not depend on who plays it or when: its randomness comes from
 """
 
 import contextlib
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -70,11 +71,9 @@ class MatchResult:
 
     def score(self, agent: int) -> float:
         """The number of games won; a game with k winners counts 1/k for each, so a draw of two counts half."""
-        score = 0.0
-        for payoff, record in zip(self.returns(agent), self.records, strict=True):
-            best = max(record.returns)
-            score += (payoff == best) / record.returns.count(best)
-        return score
+        return math.fsum(
+            share(payoff, record.returns) for payoff, record in zip(self.returns(agent), self.records, strict=True)
+        )
 
     def win_rate(self, agent: int) -> float:
         return self.score(agent) / self.games if self.games else float("nan")
@@ -136,6 +135,12 @@ class MatchResult:
 
     def _repr_html_(self) -> str:
         return html_table(self._rows(), self._title())
+
+
+def share(payoff: float, returns: Sequence[float]) -> float:
+    """The share of the win of a seat with this payoff: 1 / k for each of k winners."""
+    best = max(returns)
+    return (payoff == best) / returns.count(best)
 
 
 def play_match(

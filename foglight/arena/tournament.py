@@ -18,7 +18,7 @@ returns count half for both. The comparisons within one game are not independent
 import copy
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,8 @@ from foglight.rules import Game, num_players
 from foglight.state import new_state
 from foglight.text import aligned, html_table
 from foglight.version import __version__
+
+Wins = Mapping[tuple[int, int], float]  # of agent i of a match against agent k, by (i, k); equal returns count half
 
 _ALL_ORDERS = 4  # most seats with which a table plays in every order
 
@@ -81,17 +83,8 @@ class Tournament:
         """The score of each agent (row) against each other agent (column), on one game or on all."""
         if game is not None and game not in self.games:
             raise BadInput(unknown("game of this tournament", game, self.games))
-        place = {agent: i for i, agent in enumerate(self.agents)}
-        scores = np.zeros((len(place), len(place)))
-        for match in self.matches:
-            if game in (None, match.game):
-                players = len(match.agents)
-                returns = [match.returns(k) for k in range(players)]
-                for i, k in itertools.permutations(range(players), 2):
-                    won = sum(((a > b) + (a >= b)) / 2 for a, b in zip(returns[i], returns[k], strict=True))
-                    scores[place[match.agents[i]], place[match.agents[k]]] += won / (players - 1)
-        np.fill_diagonal(scores, 0.0)  # two seats of the same agent
-        return scores
+        played = [match for match in self.matches if game in (None, match.game)]
+        return pair_scores(self.agents, [(match.agents, _wins(match)) for match in played])
 
     def crosstable(self, game: str | None = None, confidence: float = 0.95) -> list[dict[str, Any]]:
         """For each ordered pair of agents: games, score, and win rate with its Wilson interval."""
@@ -168,6 +161,31 @@ class Tournament:
         """The win rate of each agent (row) against each other one (column)."""
         rates = {(row["agent"], row["against"]): f"{row['win_rate']:.0%}" for row in self.crosstable()}
         return [{"": one, **{other: rates.get((one, other), "") for other in self.agents}} for one in self.agents]
+
+
+def pair_scores(agents: Sequence[str], matches: Iterable[tuple[Sequence[str], Wins]]) -> np.ndarray:
+    """The score of each agent (row) against each other agent (column) over matches, each by its agents and wins."""
+    place = {agent: i for i, agent in enumerate(agents)}
+    scores = np.zeros((len(place), len(place)))
+    for names, wins in matches:
+        for i, k in itertools.permutations(range(len(names)), 2):
+            scores[place[names[i]], place[names[k]]] += wins[i, k] / (len(names) - 1)
+    np.fill_diagonal(scores, 0.0)  # two seats of the same agent
+    return scores
+
+
+def _wins(match: MatchResult) -> Wins:
+    """How often agent i of a match got more than agent k, by (i, k)."""
+    returns = [match.returns(k) for k in range(len(match.agents))]
+    return {
+        (i, k): sum(won(a, b) for a, b in zip(returns[i], returns[k], strict=True))
+        for i, k in itertools.permutations(range(len(returns)), 2)
+    }
+
+
+def won(one: float, other: float) -> float:
+    """Whether one return is higher than the other: 1.0 or 0.0, and 0.5 if they are equal."""
+    return ((one > other) + (one >= other)) / 2
 
 
 def play_tournament(

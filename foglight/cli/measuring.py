@@ -107,7 +107,7 @@ def beliefs(
     elif section == "legality":
         with bar("positions") as progress:
             rows = judge_all(samples, positions, games, seed, place, progress)
-        _print({bench_beliefs.LEGALITY: rows}, json_)
+        _show_tables({bench_beliefs.LEGALITY: rows}, json_)
     else:
         raise BadInput("only --section legality takes several workers; what is timed needs a core of its own")
 
@@ -167,6 +167,20 @@ def bench_sketches(
     _measure(bench_sketching.tasks(depth, moves, positions, seed), json_)
 
 
+@bench.command("serve")
+def bench_serve(
+    games: Annotated[int, typer.Option(help="Games that are played at once.")] = 200,
+    seed: Seed = 0,
+    json_: Json = False,
+) -> None:
+    """Measure the page on a server of its own: first page, clicks, beliefs, many games at once. Takes minutes."""
+    from foglight.bench import serve as bench_serving
+
+    with bar("measurements") as progress:
+        tables = bench_serving.run(games, seed, progress)
+    _show_tables(tables, json_)
+
+
 def _measure(tasks: list[tuple[str, Any]], as_json: bool) -> None:
     """Take measurements one after the other, then print all tables, or the data as JSON."""
     tables: dict[str, list[Any]] = {}
@@ -174,10 +188,10 @@ def _measure(tasks: list[tuple[str, Any]], as_json: bool) -> None:
         for done, (title, measure) in enumerate(tasks):
             progress(done, len(tasks))
             tables.setdefault(title, []).extend(measure())
-    _print(tables, as_json)
+    _show_tables(tables, as_json)
 
 
-def _print(tables: Mapping[str, Sequence[Any]], as_json: bool) -> None:
+def _show_tables(tables: Mapping[str, Sequence[Any]], as_json: bool) -> None:
     """Print tables of rows by title, or the data as JSON."""
     if as_json:
         typer.echo(json.dumps({title: [row.summary() for row in rows] for title, rows in tables.items()}, indent=2))

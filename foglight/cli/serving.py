@@ -13,6 +13,10 @@ from foglight.names import BadInput
 
 @app.command()
 def serve(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[PATH]...", help="Stores to watch, and folders whose pictures are shown."),
+    ] = None,
     host: Annotated[
         str, typer.Option(help="Address to listen at; with any but this machine's own, the link has a token.")
     ] = "127.0.0.1",
@@ -46,6 +50,7 @@ def serve(
         host=host,
         port=port,
         keep=keep,
+        paths=paths or (),
         games=game or (),
         agents=agent or (),
         workers=workers,

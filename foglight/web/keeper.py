@@ -72,7 +72,8 @@ class Keeper:
     def save(self, number: int, actions: Sequence[int]) -> None:
         """Keep the actions so far."""
         text = json.dumps(list(actions), separators=(",", ":"))
-        self._connection.execute("UPDATE page_games SET actions = ? WHERE id = ?", (text, number))
+        with self._store.advice():
+            self._connection.execute("UPDATE page_games SET actions = ? WHERE id = ?", (text, number))
 
     def finish(self, number: int, record: Record, code: Sequence[str]) -> None:
         """Keep a finished game as a match of one game; `code` as in Match."""

@@ -122,6 +122,9 @@ class Offers:
         if not isinstance(text, str) or len(text) > 5 * _LONG:
             raise BadInput("a game is named by its text")
         spec = parse_spec(text)
+        for name, offered in self._games.items():
+            if text in (name, str(offered)) or (spec.name == offered.name and text == str(load_game(str(offered)))):
+                return str(load_game(text))
         if any(not key for key, _ in spec.arguments):
             raise BadInput("write the parameters of a game by their names")
         return self.game(spec.name, dict(spec.arguments))

@@ -11,6 +11,7 @@ from foglight.names import BadInput
 from foglight.web.guard import MOST_BYTES, Guard
 from foglight.web.keeper import Keeper
 from foglight.web.offers import Offers
+from foglight.web.watching import watched
 from foglight.web.workers import Workers
 
 HERE = "127.0.0.1"
@@ -28,6 +29,7 @@ def serve(
     host: str = HERE,
     port: int = 8421,
     keep: Path | None = None,
+    paths: Sequence[Path] = (),
     games: Sequence[str] = (),
     agents: Sequence[str] = (),
     workers: int = 2,
@@ -46,7 +48,10 @@ def serve(
         token = "" if host in _LOCAL else secrets.token_urlsafe(18)
         file = keep or default_file()
         Keeper(file).close()  # refuses, in one line, a file that cannot be used
-        page = Page(Offers(games, agents, seconds), file, Workers(workers), warm=True)
+        stores, pictures = watched(paths)
+        offers = Offers(games, agents, seconds)
+        door = f"?token={token}" if token else ""
+        page = Page(offers, file, Workers(workers), stores=stores, pictures=pictures, warm=True, door=door)
         application = Guard(page.application(), token=token, hosts=_LOCAL)
         config = uvicorn.Config(
             application,
@@ -60,7 +65,7 @@ def serve(
         )
         shown = socket.gethostname() if host in ("0.0.0.0", "::") else host
         name = f"[{shown}]" if ":" in shown else shown
-        ready(f"http://{name}:{listener.getsockname()[1]}/{f'?token={token}' if token else ''}")
+        ready(f"http://{name}:{listener.getsockname()[1]}/{door}")
         uvicorn.Server(config).run(sockets=[listener])
     finally:
         listener.close()

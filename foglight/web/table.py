@@ -4,7 +4,6 @@ Whatever a seat is shown before the end follows from its observations: not from 
 history or the seed. That is why `seen`, the number of observations of the seat, numbers its positions.
 """
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -99,8 +98,3 @@ class Table:
     def record(self) -> Record:
         """The finished game."""
         return Record(tuple(self.state.returns()), tuple(self.state.history()))
-
-
-def message(content: dict[str, Any]) -> str:
-    """A message to the page."""
-    return json.dumps(content, separators=(",", ":"), ensure_ascii=False)

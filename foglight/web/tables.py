@@ -6,7 +6,6 @@ thinks again, to the same end, when somebody comes back.
 """
 
 import asyncio
-import contextlib
 import functools
 import logging
 import secrets
@@ -16,12 +15,17 @@ from typing import Any, Protocol
 
 from foglight.agents import load_agent
 from foglight.arena.entrants import entrant
+from foglight.arena.referee import Record
+from foglight.arena.store import Match
+from foglight.compile import is_compiled
 from foglight.fingerprints import code_of
 from foglight.games import load_game
-from foglight.names import BadInput
+from foglight.names import BadInput, failure
+from foglight.version import __version__
 from foglight.web.keeper import Keeper
+from foglight.web.messages import message
 from foglight.web.offers import HUMAN
-from foglight.web.table import Table, message
+from foglight.web.table import Table
 from foglight.web.workers import QUICK, SLOW, Failed, Workers
 
 log = logging.getLogger("foglight.web")
@@ -35,7 +39,7 @@ _CLOSED = 500  # games that nobody looks at and that stay in memory
 class Socket(Protocol):
     """What a game needs of a socket."""
 
-    async def send(self, text: str) -> None: ...
+    def send(self, text: str) -> None: ...
 
 
 class Sitting:
@@ -46,6 +50,8 @@ class Sitting:
         self._keeper, self._workers = keeper, workers
         self._sockets: dict[Socket, int] = {}  # their seats
         self._shown: dict[Socket, tuple[int, str]] = {}  # what each was shown last: observations seen, and the turn
+        # between a person and agents that answer at once, only positions in which the person decides are shown
+        self._brisk = list(table.seats).count(HUMAN) == 1 and not any(map(_searches, set(table.seats) - {HUMAN}))
         self._course: asyncio.Task[None] | None = None
         self._ending: asyncio.TimerHandle | None = None
 
@@ -54,14 +60,14 @@ class Sitting:
         """Whether nobody looks, and nothing goes on."""
         return not self._sockets and (self._course is None or self._course.done())
 
-    async def join(self, socket: Socket, seat: int) -> None:
+    def join(self, socket: Socket, seat: int) -> None:
         """Show the game to somebody on this seat, from now on."""
         if list(self._sockets.values()).count(seat) >= _WINDOWS:
             raise BadInput("this seat is open in many windows already; close one of them")
         if self._ending is not None:
             self._ending.cancel()
         self._sockets[socket] = seat
-        await self.show(socket)
+        self.show(socket)
         self.go_on()
 
     def leave(self, socket: Socket) -> None:
@@ -76,29 +82,29 @@ class Sitting:
         if self._course is not None:
             self._course.cancel()
 
-    async def show(self, socket: Socket) -> None:
+    def show(self, socket: Socket) -> None:
         """Send the present position to one socket."""
         seat = self._sockets[socket]
         self._shown[socket] = self.table.seen(seat), self.table.turn(seat)
-        await socket.send(message(self.table.view(seat)))
+        socket.send(message(self.table.view(seat)))
 
-    async def show_all(self) -> None:
+    def show_all(self) -> None:
         """Send the present position to those for whom it is new."""
         for socket, seat in list(self._sockets.items()):
             if self._shown.get(socket) != (self.table.seen(seat), self.table.turn(seat)):
-                with contextlib.suppress(Exception):  # that socket is closing, and its own task sees to it
-                    await self.show(socket)
+                self.show(socket)
 
-    async def act(self, seat: int, action: Any, seen: Any) -> None:
+    def act(self, seat: int, action: Any, seen: Any) -> None:
         """Play the action of a person, and go on."""
         self.table.act(seat, action, seen)
         self._keep()
-        await self.show_all()
+        if not self._brisk:
+            self.show_all()
         self.go_on()
 
     def go_on(self) -> None:
         """Let chance and the agents play until a person is to move."""
-        if self._course is None or self._course.done():
+        if self._course is None or self._course.done() or self._course.cancelling():
             self._course = asyncio.ensure_future(self._go_on())
 
     async def _go_on(self) -> None:
@@ -109,25 +115,27 @@ class Sitting:
                     self._keep()
                 if table.over:
                     self._keeper.finish(self.number, table.record(), _code(table.game, table.seats))
-                    await self.show_all()
+                    self.show_all()
                     return
                 agent = table.seats[state.player]
                 if agent == HUMAN:
-                    await self.show_all()
+                    self.show_all()
                     return
                 action = await self._move(agent, state.player)
                 table.play(action)
                 self._keep()
-                await self.show_all()
-        except (BadInput, Failed) as error:
-            log.warning("game %d stops: %s", self.number, error)
-            await self._tell("error", f"{table.seats[state.player]} cannot go on: {error}")
+                if not self._brisk:
+                    self.show_all()
+        except Exception as error:  # somebody's own game may fail in any way
+            known = isinstance(error, BadInput | Failed)
+            log.warning("game %d stops: %s", self.number, error if known else failure(error))
+            # the reason may rest on what that seat alone knows, so it is for the log
+            self._tell("error", "the game cannot go on; the server's log says why")
 
-    async def _tell(self, what: str, text: str) -> None:
+    def _tell(self, what: str, text: str) -> None:
         """Send a line to all sockets."""
         for socket in list(self._sockets):
-            with contextlib.suppress(Exception):  # that socket is closing
-                await socket.send(message({"is": what, "text": text}))
+            socket.send(message({"is": what, "text": text}))
 
     async def _move(self, agent: str, seat: int) -> int:
         """The move of an agent. A worker that dies is replaced, and the agent thinks once more."""
@@ -153,8 +161,7 @@ class Sitting:
         raise AssertionError
 
     def _excuse(self) -> None:
-        text = "still thinking; what a game needs is compiled once, and that may take a minute"
-        self._excusing = asyncio.ensure_future(self._tell("wait", text))  # kept, or it could be collected
+        self._tell("wait", "still thinking; what a game needs is compiled once, and that may take a minute")
 
     def _keep(self) -> None:
         self._keeper.save(self.number, self.table.state.history())
@@ -220,6 +227,13 @@ class Tables:
         self._open.move_to_end(number)
         return self._open[number], seat
 
+    def kept_game(self, token: str) -> tuple[Match, int, Record]:
+        """The game of a token, which is over, as a store has it: its match, its number there, its record."""
+        number, _ = self._keeper.seat(token)
+        table = self._open[number].table
+        code = tuple(_code(table.game, table.seats))
+        return Match(table.game, table.seats, table.seed, __version__, code), 0, table.record()
+
     def _make_room(self) -> None:
         deserted = [number for number, sitting in self._open.items() if sitting.deserted]
         for number in deserted[: max(0, len(deserted) - _CLOSED)]:
@@ -233,6 +247,12 @@ class Tables:
             task.cancel()
         for sitting in self._open.values():
             sitting.stop()
+
+
+@functools.cache
+def belief_lane(game: str) -> str:
+    """The lane for beliefs of a game: those of interpreted games may take long."""
+    return QUICK if is_compiled(load_game(game)) else SLOW
 
 
 @functools.cache

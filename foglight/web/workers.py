@@ -50,6 +50,11 @@ class _Worker:
             raise Failed(content)
         return content
 
+    @property
+    def alive(self) -> bool:
+        """Whether the process has not ended, by itself or by somebody else."""
+        return self._process.is_alive()
+
     def end(self) -> None:
         """End the process, whatever it is doing."""
         self._process.kill()
@@ -64,7 +69,7 @@ class _Lane:
         self._size = size
         self._free: list[_Worker] = []
         self._all: set[_Worker] = set()
-        self._change = asyncio.Condition()
+        self._number = asyncio.Semaphore(0)  # of free workers; unlike a condition it gives one back without waiting
         self._additions: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
@@ -74,12 +79,30 @@ class _Lane:
     async def _add(self) -> None:
         worker = await asyncio.to_thread(_Worker)
         self._all.add(worker)
-        await self._put_back(worker)
+        self._put_back(worker)
 
-    async def _put_back(self, worker: _Worker) -> None:
-        async with self._change:
-            self._free.append(worker)
-            self._change.notify()
+    def _put_back(self, worker: _Worker) -> None:
+        """Free a worker. Whoever does so may be cancelled at any moment, so nothing is awaited here."""
+        self._free.append(worker)
+        self._number.release()
+
+    async def _take(self, topics: Sequence[Any]) -> _Worker:
+        """A free worker that lives."""
+        while True:
+            await self._number.acquire()
+            worker = max(self._free, key=lambda worker: [topic in worker.topics for topic in topics])
+            self._free.remove(worker)
+            if worker.alive:
+                return worker
+            self._replace(worker)
+
+    def _replace(self, worker: _Worker) -> None:
+        """End a worker and start another one."""
+        self._all.discard(worker)
+        threading.Thread(target=worker.end).start()
+        addition = asyncio.ensure_future(self._add())
+        self._additions.add(addition)  # or it could be collected before it is done
+        addition.add_done_callback(self._additions.discard)
 
     @contextlib.asynccontextmanager
     async def worker(self, topics: Sequence[Any]) -> AsyncIterator[_Worker]:
@@ -87,27 +110,20 @@ class _Lane:
 
         One that was interrupted or failed is replaced.
         """
-        async with self._change:
-            await self._change.wait_for(lambda: self._free)
-            worker = max(self._free, key=lambda worker: [topic in worker.topics for topic in topics])
-            self._free.remove(worker)
+        worker = await self._take(topics)
         if len(worker.topics) > _TOPICS:
             worker.topics.clear()
         worker.topics.update(topics)
         try:
             yield worker
         except BadInput:
-            await self._put_back(worker)
+            self._put_back(worker)
             raise
         except BaseException:
-            self._all.discard(worker)
-            threading.Thread(target=worker.end).start()
-            addition = asyncio.ensure_future(self._add())
-            self._additions.add(addition)  # or it could be collected before it is done
-            addition.add_done_callback(self._additions.discard)
+            self._replace(worker)
             raise
         else:
-            await self._put_back(worker)
+            self._put_back(worker)
 
     def close(self) -> None:
         for worker in self._all:

@@ -137,6 +137,7 @@ class Play {
     clearTimeout(this.standing);
     if (this.beliefFigure.hidden) return;
     this.beliefBoard.rest();
+    this.others.replaceChildren();
     this.standing = setTimeout(() => this.boards.classList.remove("laid"), STALE);
   }
 
@@ -190,6 +191,7 @@ class Play {
   act(action) {
     if (!this.line.send({ do: "act", action, seen: this.view.seen })) return;
     this.bothBoards((board) => board.rest());
+    this.others.replaceChildren();
     this.moves.replaceChildren();
     this.status.classList.remove("yours");
     this.status.replaceChildren(spinner(), "One moment …");
@@ -216,7 +218,7 @@ class Play {
       this.boards.classList.remove("both", "laid");
     } else if (this.view && !this.counting) {
       this.line.send({ do: "belief", seen: this.view.seen });
-      // A newer question would end the older one's process, so that of a quick player waits for the answer a while.
+      // One question at a time: the server answers them one after the other.
       this.counting = setTimeout(() => this.counted(), PATIENCE);
       this.countedFor = this.view.seen;
     }
