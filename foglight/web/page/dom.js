@@ -107,7 +107,8 @@ export function sentence(text) {
 // Text in which `code` stands between backticks.
 export const written = (text) => text.split("`").map((part, index) => (index % 2 ? el("code", {}, part) : part));
 
-export const rulesOf = (text) => text.split("\n").filter(Boolean).map((line) => el("p", {}, written(line)));
+// The rules as paragraphs: one for each line, but a line that begins with a small letter goes on with the one before.
+export const rulesOf = (text) => text.replace(/\n(?=[a-z])/g, " ").split("\n").filter(Boolean).map((line) => el("p", {}, written(line)));
 
 let names = 0;
 // A labelled control: the label, the control, and a line that explains it.
