@@ -6,6 +6,7 @@ where it stopped.
 """
 
 import importlib
+import inspect
 import json
 import os
 import pkgutil
@@ -31,7 +32,7 @@ class Study(Protocol):
         """All cells: the arguments of `work`, by the cell's name."""
 
     def work(self, **arguments: Any) -> dict[str, Any]:
-        """The result of one cell, as plain data."""
+        """The result of one cell, as plain data. A parameter `folder` gets the folder of the study."""
 
     def table(self, results: dict[str, dict[str, Any]]) -> str:
         """The results beside the published ones, as Markdown."""
@@ -70,12 +71,13 @@ def run_study(name: str, folder: Path, quick: bool, seed: int, progress: Progres
     code = "" if name in study_names() else code_of(study.work) + addressed_code(json.dumps(cells))
     ledger = Ledger(folder / f"cells-{'quick' if quick else 'full'}-{seed}.jsonl", code)
     check_picture(folder / "picture.png")
+    own = {"folder": folder} if "folder" in inspect.signature(study.work).parameters else {}
     for done, (cell, arguments) in enumerate(cells.items()):
         if progress is not None:
             progress(done, len(cells))
         if cell not in ledger.results:
             try:
-                ledger.add(cell, study.work(**arguments))
+                ledger.add(cell, study.work(**arguments, **own))
             except Exception as error:
                 note(error, f"cell {cell!r} of {name} fails")
                 raise
