@@ -16,6 +16,12 @@ from foglight.studies import linear_targets, particle_play, sparse_trunks, trunk
 GOOFSPIEL, LEDUC = "goofspiel(cards=5)", "leduc_poker"
 
 
+def cell(kind, marks, strategies, mass=True):
+    """A small cell of a study."""
+    stack = {"game": GOOFSPIEL, "kind": kind, "mass": mass, "first": 0, "runs": 1, "run": 0}
+    return stack | {"marks": marks, "strategies": strategies}
+
+
 def both(results):
     """The results of one game as those of both, for tables and pictures."""
     leduc = {f"leduc {name}": result | {"game": LEDUC} for name, result in results.items()}
@@ -30,22 +36,24 @@ def test_projection_learns_linear_targets_and_concatenation_does_not(steps, low,
     assert min(linear_targets.work("concatenation, 1 layer", 0, steps)["losses"]) > high
 
 
-def test_a_trunk_with_a_network_is_judged_between_the_oracle_and_worse():
-    bounds = trunk_values.work(GOOFSPIEL, trunk_values.BOUNDS)
+def test_a_trunk_with_a_network_is_judged_between_the_oracle_and_worse(tmp_path):
+    folder = tmp_path / "trunk_values"
+    bounds = trunk_values.work(folder, game=GOOFSPIEL, kind=trunk_values.BOUNDS)
     assert bounds["oracle"] < 0.02 < 1.0 < bounds["uniform"]
-    runs = {kind: trunk_values.work(GOOFSPIEL, kind, strategies=10, marks=(2, 80)) for kind in trunk_values.KINDS}
+    runs = {kind: trunk_values.work(folder, **cell(kind, (2, 80), 10)) for kind in trunk_values.KINDS}
     for run in runs.values():
         assert run["steps"] == [2, 80] and run["loss"][1] < run["loss"][0]
         assert min(run["exploitability"]) > bounds["oracle"]
     table = trunk_values.table(both({"bounds": bounds} | runs))
     assert "| `goofspiel(cards=5)` | particle | 90 |" in table
     assert "| `leduc_poker` | histories | 90 |" in table
+    again = trunk_values.work(folder, **cell("particle", (2, 80), 10))  # from the networks that are kept
+    assert again == runs["particle"] and len(list((tmp_path / "trunks" / "networks").glob("*"))) == 6
 
 
 def test_networks_learn_with_the_mass_and_without(tmp_path):
-    small = {"game": GOOFSPIEL, "strategies": 10, "marks": (2, 80)}
     runs = {
-        f"{kind} {mass}": trunk_mass.work(**small, kind=kind, mass=mass)
+        f"{kind} {mass}": trunk_mass.work(tmp_path / "trunk_mass", **cell(kind, (2, 80), 10, mass))
         for kind in trunk_mass.KINDS
         for mass in (True, False)
     }
@@ -80,14 +88,12 @@ def test_a_forest_of_public_states_is_judged_as_they_are_one_by_one():
 
 def test_sparse_trunks_degrade_gracefully_with_the_histories_they_lack(tmp_path):
     fractions = (0.0, 0.3, 1.0)
-    exact = sparse_trunks.work(GOOFSPIEL, "oracle", fractions=fractions)
+    folder = tmp_path / "sparse_trunks"
+    exact = sparse_trunks.work(folder, fractions, game=GOOFSPIEL, kind="oracle")
     assert exact["histories"] == [1, 5, 16]
     few, some, whole = exact["exploitability"]
     assert whole < 0.01 < some < 0.1 < few < 0.42 < exact["uniform"]
-    runs = {
-        kind: sparse_trunks.work(GOOFSPIEL, kind, strategies=20, steps=200, fractions=fractions)
-        for kind in sparse_trunks.KINDS
-    }
+    runs = {kind: sparse_trunks.work(folder, fractions, **cell(kind, (200,), 20)) for kind in sparse_trunks.KINDS}
     assert min(run["exploitability"][-1] for run in runs.values()) > whole
     results = both({"oracle": exact} | runs)
     assert "| `goofspiel(cards=5)` | how many (reach) | 1 (62%) | 5 (93%) | 16 (100%) |" in sparse_trunks.table(results)
@@ -114,4 +120,4 @@ def test_every_cell_of_a_study_can_be_worked_out():
     for study in (trunk_values, trunk_mass, sparse_trunks):
         for quick in (True, False):
             for arguments in study.cells(quick, 0).values():
-                inspect.signature(study.work).bind(**arguments)
+                inspect.signature(study.work).bind(folder=None, **arguments)

@@ -53,6 +53,23 @@ def run_study(
         typer.echo(f"{table}\nwritten to {folder}: data.json, table.md, picture.png")
 
 
+@study.command("plan")
+def plan_study(
+    name: Annotated[str, typer.Argument(help="A study whose networks are trained elsewhere, such as trunk_values.")],
+    quick: Annotated[bool, typer.Option("--quick/--full", help="The small version, or the published size.")] = True,
+    folder: Annotated[Path | None, typer.Option(help="Folder for the results; by default runs/NAME.")] = None,
+    seed: Seed = 0,
+) -> None:
+    """Write the data sets that a study's networks are trained on, so that a machine with torch alone can train them."""
+    from foglight import studies
+
+    loaded = studies.load_study(name)
+    if "plan" not in vars(loaded):
+        raise BadInput(f"the study {name} trains no networks; run it")
+    where = loaded.plan(loaded.cells(quick, seed), folder or Path("runs") / name)
+    typer.echo(f"written to {where}; train there, or on a copy: python -m foglight.values.networks.stack {where}")
+
+
 @bench.command()
 def rollouts(
     game: Annotated[

@@ -6,6 +6,7 @@ where it stopped.
 """
 
 import importlib
+import inspect
 import json
 import os
 import pkgutil
@@ -33,7 +34,11 @@ class Study(Protocol):
         """All cells: the arguments of `work`, by the cell's name."""
 
     def work(self, **arguments: Any) -> dict[str, Any]:
-        """The result of one cell, as plain data."""
+        """The result of one cell, as plain data. A parameter `folder` gets the folder of the study.
+
+        A study may also have a function `prepare(cells, folder)`, which makes what several cells need, before any of
+        them is worked on.
+        """
 
     def table(self, results: dict[str, dict[str, Any]]) -> str:
         """The results beside the published ones, as Markdown."""
@@ -80,10 +85,13 @@ def run_study(
     missing = {cell: arguments for cell, arguments in cells.items() if cell not in ledger.results}
     if progress is not None:
         progress(len(cells) - len(missing), len(cells))
+    if missing and "prepare" in vars(study):
+        study.prepare(missing, folder)
+    own = {"folder": folder.absolute()} if "folder" in inspect.signature(study.work).parameters else {}
     modules = [study.work.__module__, *addressed_modules(json.dumps(cells))]
     # fresh ones: threads of PyTorch do not survive a fork
     with opened(workers if missing else 1, modules=modules, fresh=True) as place:
-        for done in place.run(_working, [Lot(name, list(missing.items()))]):
+        for done in place.run(_working, [Lot((name, own), list(missing.items()))]):
             for (cell, _), result in zip(done.pieces, done.results, strict=True):
                 ledger.add(cell, result)
                 del missing[cell]
@@ -98,13 +106,13 @@ def run_study(
 
 
 @contextmanager
-def _working() -> Iterator[Callable[[str, tuple[str, dict[str, Any]]], dict[str, Any]]]:
+def _working() -> Iterator[Callable[[tuple[str, dict[str, Any]], tuple[str, dict[str, Any]]], dict[str, Any]]]:
     """Working on cells, each with its name and its arguments."""
 
-    def work(study: str, piece: tuple[str, dict[str, Any]]) -> dict[str, Any]:
-        cell, arguments = piece
+    def work(common: tuple[str, dict[str, Any]], piece: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+        (study, own), (cell, arguments) = common, piece
         try:
-            return dict(load_study(study).work(**arguments))
+            return dict(load_study(study).work(**arguments, **own))
         except Exception as error:
             note(error, f"cell {cell!r} of {study} fails")
             raise

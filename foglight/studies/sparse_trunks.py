@@ -30,7 +30,7 @@ from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.plans import realised
 from foglight.solving.whole.solver import solve
 from foglight.studies._tables import Results, chosen
-from foglight.studies._trunks import JUDGING, LONGEST, TRUNKS, cells_of, training_of
+from foglight.studies._trunks import JUDGING, TRUNKS, cells_of, networks, plan, prepare  # noqa: F401  parts of the study
 from foglight.text import markdown
 
 FIRST_MOVES = {"goofspiel(cards=5)": 2, "leduc_poker": 5}  # transitions before the sparse trunks begin
@@ -38,27 +38,24 @@ FEWEST = {"goofspiel(cards=5)": 1, "leduc_poker": 2}  # histories of the smalles
 FRACTIONS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # of the histories; 0: the fewest
 SHOWN = (0.0, 0.1, 0.3, 0.5, 0.7, 1.0)  # fractions in the table
 KINDS = ("particle", "histories")
-STEPS = {True: 4096, False: LONGEST}  # training steps, by quick
 LEAST = 1e-6  # reach probability of a history in H
 ORACLE = "oracle"
 _FOREST = 0  # the key of the union of several public states
 
 
 def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
-    return cells_of(ORACLE, KINDS, quick, seed, steps=STEPS[quick])
+    return cells_of(ORACLE, KINDS, quick, seed)
 
 
-def work(
-    game: str, kind: str, seed: int = 0, strategies: int = 0, steps: int = 0, fractions: tuple[float, ...] = FRACTIONS
-) -> dict[str, Any]:
+def work(folder: Path, fractions: tuple[float, ...] = FRACTIONS, **cell: Any) -> dict[str, Any]:
+    game, kind = cell["game"], cell["kind"]
     if kind == ORACLE:
         uniform = judge(game).exploitability({}, JUDGING)
         return {"game": game, "kind": kind, "uniform": uniform} | curve(game, Oracle(100), fractions)
-    training, device = training_of(game, kind, strategies, seed)
     from foglight.values.networks.evaluator import Network
 
-    training.advance(steps)
-    return {"game": game, "kind": kind} | curve(game, Network(training.trained(), device), fractions)
+    (trained,) = networks(folder, cell, cell["marks"][-1:])
+    return {"game": game, "kind": kind} | curve(game, Network(trained), fractions)
 
 
 def curve(game: str, evaluator: Evaluator, fractions: tuple[float, ...] = FRACTIONS) -> dict[str, Any]:
@@ -79,8 +76,8 @@ def curve(game: str, evaluator: Evaluator, fractions: tuple[float, ...] = FRACTI
 def belief(game: str) -> Particles:
     """H, the histories after the equilibrium's first moves, in all public states at once; weights add up to 1."""
     first = Trunk(game, FIRST_MOVES[game])
-    plan = realised(first.sequences, behaviour_of(first.sequences, solve(game, method="lp")))
-    publics, parted = first.public_states, first.leaf_ranges(plan)
+    realisation = realised(first.sequences, behaviour_of(first.sequences, solve(game, method="lp")))
+    publics, parted = first.public_states, first.leaf_ranges(realisation)
     rows, chance = (np.concatenate([getattr(public, name) for public in publics]) for name in ("rows", "chance"))
     ranges = []
     for seat in range(2):

@@ -18,33 +18,18 @@ import numpy as np
 from foglight.pictures import panels, save
 from foglight.studies import trunk_values
 from foglight.studies._tables import Results, chosen
-from foglight.studies._trunks import STRATEGIES, TRUNKS
+from foglight.studies._trunks import TRUNKS, cells_of, plan, prepare  # noqa: F401  parts of the study
 from foglight.text import markdown
 
 KINDS = ("positional", "particle")
-SEEDS = {True: 2, False: 10}  # runs, by quick
-MARKS = {True: trunk_values.MARKS[True][-3:], False: trunk_values.MARKS[False]}
 
 
 def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
-    return {
-        f"{game}, {kind}, {'mass' if mass else 'no mass'}, {run}": {
-            "game": game,
-            "kind": kind,
-            "seed": run,
-            "strategies": STRATEGIES,
-            "marks": MARKS[quick],
-            "mass": mass,
-        }
-        for game in TRUNKS
-        for run in range(seed, seed + SEEDS[quick])
-        for kind in KINDS
-        for mass in (True, False)
-    }
+    return cells_of("", KINDS, quick, seed, mass=(True, False))
 
 
-def work(**arguments: Any) -> dict[str, Any]:
-    return trunk_values.work(**arguments) | {"mass": arguments["mass"]}
+def work(folder: Path, **cell: Any) -> dict[str, Any]:
+    return trunk_values.work(folder, **cell) | {"mass": cell["mass"]}
 
 
 def table(results: Results) -> str:

@@ -23,37 +23,39 @@ from foglight.pictures import panels, save
 from foglight.solving.depth_limited.subgame import Oracle
 from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, solve_trunk
 from foglight.studies._tables import Results, chosen
-from foglight.studies._trunks import JUDGING, TRUNKS, cells_of, training_of
+from foglight.studies._trunks import JUDGING, TRUNKS, cells_of, networks, plan, prepare  # noqa: F401  parts of the study
 from foglight.text import markdown
 
 KINDS = ("positional", "particle", "histories")
 BOUNDS = "bounds"  # the cell with the uniform trunk and the oracle
-_ALL = tuple(2**k for k in range(7, 18))
-MARKS = {True: _ALL[:-4], False: _ALL}  # training steps at which exploitability is measured, by quick
 
 
 def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
-    return cells_of(BOUNDS, KINDS, quick, seed, marks=MARKS[quick])
+    return cells_of(BOUNDS, KINDS, quick, seed)
 
 
-def work(
-    game: str, kind: str, seed: int = 0, strategies: int = 0, marks: tuple[int, ...] = (), mass: bool = True
-) -> dict[str, Any]:
+def work(folder: Path, **cell: Any) -> dict[str, Any]:
+    game, kind = cell["game"], cell["kind"]
     trunk, judge = _judged(game)
     if kind == BOUNDS:
         exact = solve_trunk(trunk, Oracle(100), 100)
         bounds = {"uniform": judge.exploitability({}, JUDGING), "oracle": judge.exploitability(exact, JUDGING)}
         return {"game": game, "kind": kind} | bounds
-    training, device = training_of(game, kind, strategies, seed, mass)
     from foglight.values.networks.evaluator import Network
 
-    losses, exploitabilities = [], []
-    for mark in marks:
-        losses.append(training.advance(mark - training.steps))
-        policy = solve_trunk(trunk, Network(training.trained(), device), 100)
-        exploitabilities.append(judge.exploitability(policy, JUDGING))
-    curves = {"steps": list(marks), "loss": losses, "exploitability": exploitabilities, "epochs": training.epochs}
-    return {"game": game, "kind": kind, "points": len(training.data)} | curves
+    marks = cell["marks"]
+    trained = networks(folder, cell, marks)
+    policies = [solve_trunk(trunk, Network(one), 100) for one in trained]
+    last = trained[-1].about
+    return {
+        "game": game,
+        "kind": kind,
+        "points": last["points"],
+        "steps": list(marks),
+        "loss": [one.about["loss"] for one in trained],
+        "exploitability": [judge.exploitability(policy, JUDGING) for policy in policies],
+        "epochs": last["steps"] / -(-last["points"] // last["settings"]["batch"]),
+    }
 
 
 @functools.cache

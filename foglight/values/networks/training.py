@@ -26,7 +26,7 @@ from foglight.values.networks.tensor_file import load_arrays, save_arrays
 from foglight.version import __version__
 
 FORMAT = 2
-_LAYOUT = "layout."  # prefix of the layout's arrays in a file
+LAYOUT_PREFIX = "layout."  # of the layout's arrays in a file
 
 
 @dataclass(frozen=True)
@@ -122,16 +122,21 @@ class Training:
 
     def trained(self) -> "Trained":
         """The network as it is now, with its layout and origin."""
-        request = self.data.request
-        about = {
-            "game": request.game,
-            "depth": request.depth,
-            "recall": request.recall,
-            "points": len(self.data),
-            "steps": self.steps,
-            "settings": asdict(self.settings),
-        }
+        about = origin(self.data, self.settings, self.steps)
         return Trained(self.network, self._descent.shape, self.data.layout, about)
+
+
+def origin(data: Dataset, settings: TrainingSettings, steps: int) -> dict[str, Any]:
+    """What a network's file says about its training."""
+    request = data.request
+    return {
+        "game": request.game,
+        "depth": request.depth,
+        "recall": request.recall,
+        "points": len(data),
+        "steps": steps,
+        "settings": asdict(settings),
+    }
 
 
 @dataclass(frozen=True)
@@ -147,7 +152,7 @@ class Trained:
         """Write the network to a safetensors file."""
         arrays = {name: tensor.detach().cpu().numpy() for name, tensor in self.network.state_dict().items()}
         for name, array in ({} if self.layout is None else self.layout.arrays()).items():
-            arrays[_LAYOUT + name] = array
+            arrays[LAYOUT_PREFIX + name] = array
         header = {"format": FORMAT, "version": __version__, "shape": self.shape.data(), "about": self.about}
         save_arrays(path, arrays, json.dumps(header))
 
@@ -158,10 +163,11 @@ def load_network(path: Path | str, device: str = "cpu") -> Trained:
     header = json.loads(text)
     if header["format"] != FORMAT:
         raise BadInput(f"{path} has format {header['format']}; this version reads {FORMAT}")
-    layout = {name.removeprefix(_LAYOUT): array for name, array in arrays.items() if name.startswith(_LAYOUT)}
+    laid_out = {name for name in arrays if name.startswith(LAYOUT_PREFIX)}
+    layout = {name.removeprefix(LAYOUT_PREFIX): arrays[name] for name in laid_out}
     shape = Shape(**header["shape"])
     network = shape.build().to(device)
-    weights = {name: torch.tensor(array) for name, array in arrays.items() if not name.startswith(_LAYOUT)}
+    weights = {name: torch.tensor(array) for name, array in arrays.items() if name not in laid_out}
     network.load_state_dict(weights)
     network.eval()
     return Trained(network, shape, layout_of(layout) if layout else None, header["about"])
