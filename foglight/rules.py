@@ -11,6 +11,7 @@ of a viewer's observations is its information state, in the sense of factored ob
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -285,6 +286,15 @@ def drawing(game: Game, world: World, seat: int | None) -> Drawing:
     if seat is not None:
         return plain_drawing(view(game, world, seat), drawing_title(game, seat), names, columns, [])
     return plain_drawing(board(game, world), drawing_title(game, None), names, columns, contents(game, world))
+
+
+@optional
+def glimpse(game: Game, before: World, action: int, seat: int) -> Sequence[int]:
+    """The places that this action has shown to the seat that played it, by their numbers; by default none.
+
+    They are drawn as they are until something else happens, though the world does not remember that they were seen.
+    """
+    return ()
 
 
 # Storage of worlds; a game whose worlds are not rows of words overrides these -----------------------------------------

@@ -4,14 +4,14 @@ Algorithms work on worlds, never on a State.
 """
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from foglight.compile import has_rule, kernel
-from foglight.drawing.layouts import with_caption, with_choices
+from foglight.drawing.layouts import with_caption, with_choices, with_seen
 from foglight.drawing.model import Drawing
 from foglight.files import write_whole
 from foglight.games import is_openspiels, load_game
@@ -29,6 +29,7 @@ from foglight.rules import (
     chance,
     copy_world,
     drawing,
+    glimpse,
     legal,
     max_legal,
     new_worlds,
@@ -201,7 +202,15 @@ class State:
         if choices and self.player >= 0 and seat in (None, self.player):
             legal = {action: self.action_text(action) for action in self._actions}
         picture = drawing(self.game, self.world, seat)
+        if seat is not None and (places := self._glimpsed(seat)):
+            picture = with_seen(picture, drawing(self.game, self.world, None), places)
         return with_choices(picture if seat is not None else with_caption(picture, self._situation_text()), legal)
+
+    def _glimpsed(self, seat: int) -> Sequence[int]:
+        """The places that the last action has shown to the seat, if it was its own."""
+        if not self._history or player(self.game, self._worlds[-2]) != seat:
+            return ()
+        return glimpse(self.game, self._worlds[-2], self._history[-1], seat)
 
     def draw(self, path: Path | str, seat: int | None = None) -> None:
         """Write a picture of what a seat sees, or of the whole truth, as an SVG file."""

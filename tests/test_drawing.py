@@ -203,6 +203,26 @@ def test_a_changed_picture_is_no_other_game():
 # Beliefs --------------------------------------------------------------------------------------------------------------
 
 
+def test_a_sense_is_drawn_until_the_move(seen=0):
+    for square in range(64):
+        state = fl.new_state("rbc")
+        name = "abcdefgh"[square % 8] + str(square // 8 + 1)
+        state.play(state.parse_action(f"sense {name}"))
+        shown = {item.title: item for item in state.drawing(1).items if "seen" in item.role.split()}
+        truth = {item.title for item in state.drawing().items if item.place is not None}
+        around = [
+            f"{file}{rank}" for file in "abcdefgh" for rank in range(1, 9)
+            if abs(ord(file) - ord(name[0])) <= 1 and abs(rank - int(name[1])) <= 1
+        ]  # fmt: skip
+        assert sorted(title[:2] for title in shown) == sorted(around) and shown.keys() <= truth
+        assert not any("unseen" in item.role for item in shown.values())
+        seen += len(shown)
+        assert not any("seen" in item.role.split() for item in state.drawing(0).items)
+        state.play(state.parse_action("e2e4"))
+        assert not any("seen" in item.role.split() for item in state.drawing(1).items)
+    assert seen == 36 * 9 + 24 * 6 + 4 * 4
+
+
 def test_a_belief_is_laid_over_the_board():
     found = fl.belief(played("phantom_ttt", "b2", "a1"), 0)
     picture = found.drawing()

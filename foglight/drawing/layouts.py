@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 
-from foglight.drawing.model import Drawing, Item
+from foglight.drawing.model import Drawing, Item, placed
 
 SIDE = 40.0  # of a square
 CARD, FAN = (36.0, 50.0), 23.0  # the size of a card; the step from card to card in a hand
@@ -216,6 +216,18 @@ def finished(items: Sequence[Item], title: str = "", faces: Faces | None = None)
         title,
         dict(faces or {}),
     )
+
+
+def with_seen(drawing: Drawing, truth: Drawing, places: Iterable[int]) -> Drawing:
+    """The drawing with some of its places as they are in the drawing of the truth."""
+    seen = {place: item for place, item in placed(truth.items).items() if place in set(places)}
+    items = []
+    for item in drawing.items:
+        if item.place in seen:
+            true = seen[item.place]
+            item = replace(item, text=true.text, look=true.look, title=true.title, role=f"{true.role} seen")
+        items.append(item)
+    return replace(drawing, items=tuple(items))
 
 
 def with_choices(drawing: Drawing, legal: Mapping[int, str]) -> Drawing:

@@ -9,9 +9,9 @@ Coordinates are in units of which a square of a board has 40; x grows to the rig
     text                     a line of text; its role is `head`, `note`, `label` (small, centred) or `mono`
     button                   an action that belongs to no place
 
-Roles say what a thing is, and the style how that looks. Of an item: `light`, `dark` (squares), `unseen`, `sea`, `back`
-(a card or die face down), `slot` (no card yet), `best`. The look of a text: `white` and `black` (chess), `first` and
-`second` (stones and marks of seats 0 and 1), `red` (suits), `ship`, `hit`, `water`.
+Roles say what a thing is, and the style how that looks. Of an item: `light`, `dark` (squares), `unseen`, `seen` (just
+now), `sea`, `back` (a card or die face down), `slot` (no card yet), `best`. The look of a text: `white` and `black`
+(chess), `first` and `second` (stones and marks of seats 0 and 1), `red` (suits), `ship`, `hit`, `water`.
 """
 
 from collections.abc import Sequence

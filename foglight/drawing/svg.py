@@ -36,6 +36,7 @@ _STYLE = {
     "..back": "fill:var(--back)",
     "..slot": "fill:none;stroke-dasharray:4 3",
     "..best": "stroke:var(--ink);stroke-width:2",
+    "..seen": "stroke:var(--one);stroke-width:2",
     "...unseen": "fill:var(--fog)",
     ".hatch": "fill:none;stroke:var(--mist)",
     ".weave": "fill:none;stroke:var(--card);stroke-width:5;stroke-dasharray:2 2;opacity:.55",

@@ -249,6 +249,18 @@ def drawing(game, world, seat):
 
 
 @implements(Rbc)
+def glimpse(game, before, action, seat):
+    if action >= blind.NO_SENSE or _has_sensed(before):
+        return ()
+    file, rank = action % 8, action // 8
+    return [
+        8 * (7 - r) + f
+        for r in range(max(rank - 1, 0), min(rank + 2, 8))
+        for f in range(max(file - 1, 0), min(file + 2, 8))
+    ]
+
+
+@implements(Rbc)
 def observation_text(game, before, action, after, viewer):
     mover = get(before, TURN)
     code = int(observe(game, before, action, after, viewer))
