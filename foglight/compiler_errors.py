@@ -21,6 +21,7 @@ _NUMBA = f"{os.sep}numba{os.sep}"
 _FAILED = re.compile(r"Failed in \w+ mode pipeline \(step: [^)]*\)\n\s*(.+)")
 _PLACE = re.compile(r'File "([^"]+)", line (\d+):(?:\n\s*def (\w+))?')
 _CALLEE = re.compile(r"resolving callee type: Function\(<function (\w+) at")
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")  # Numba writes them if the package colorama can be imported
 _NO_ARRAYS = ("Only accept returning of array", "NRT required")  # Numba's words where references are not counted
 
 
@@ -53,7 +54,7 @@ def explanation(
             what = f"the rule '{rule}' of {owner}" if rule in rules else f"the kernel {rule}"
             through = "" if caller.__name__ == rule else f", through {caller.__name__},"
             return f"{what} calls{through} {function.__name__} ({_place(function)}), which lacks @fl.jitable"
-    message = str(error)
+    message = _COLOURS.sub("", str(error))
     rule, place, reason = _read(message, kernel, rules)
     if not place:
         culprit = _unreadable(reached) or next((each for each in reached if each.rule == rule), None)

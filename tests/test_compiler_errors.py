@@ -9,7 +9,7 @@ import pytest
 
 import foglight as fl
 from foglight import compile as compiling
-from foglight.compiler_errors import SHOW_ALL
+from foglight.compiler_errors import SHOW_ALL, explanation
 
 HERE = __file__.rpartition("/")[2]
 
@@ -146,3 +146,13 @@ def test_compilation_is_told_once_for_each_game(terminal, monkeypatch):
         assert [f"kernel {number}," in said for number in range(1, 6)] == [True] * 4 + [False]
     else:
         assert said.splitlines() == ["compiling dark_hex, once", "compiling kuhn_poker, once"]
+
+
+def test_colours_of_numba_are_left_out():
+    """Numba colours its messages as soon as `colorama` can be imported, as it can after `import ray`."""
+    text = (
+        "Failed in nopython mode pipeline (step: nopython frontend)\n\x1b[1m\x1b[1mNameError: no name\x1b[0m\n\x1b[1m\n"
+    )
+    text += 'File "rules.py", line 7:\n\x1b[0m\x1b[1mdef legal(game, world, out):\x1b[0m'
+    said = explanation(Exception(text), reads_no_name, [], {}, {})
+    assert "does not compile: NameError: no name (rules.py:7);" in said

@@ -8,8 +8,10 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
+from pathlib import Path
 from contextlib import closing
 
 import pytest
@@ -279,22 +281,23 @@ def test_a_store_of_before_fingerprints_is_shown_and_stays_as_it_is(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="folders that cannot be written are a matter of POSIX here")
-def test_a_store_in_a_folder_that_cannot_be_written_is_shown(tmp_path):
-    path = tmp_path / "games.sqlite"
-    fl.play_match("kuhn_poker", ["random", "first_legal"], games=10, seed=0, store=path)
-    look = "import sys; from pathlib import Path; from foglight.web.watching import WatchedStore\n"
-    look += "if sys.argv[2] == '0': __import__('os').setuid(65534)\n"
-    look += "print(WatchedStore(Path(sys.argv[1])).summary()['games'])"
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o555 if folder == tmp_path else 0o755)
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", look, str(path), str(os.getuid())], capture_output=True, text=True, check=False
-        )
-    finally:
-        tmp_path.chmod(0o755)
-    assert (done.stdout, done.returncode) == ("10\n", 0), done.stderr
-    assert [file.name for file in tmp_path.iterdir()] == ["games.sqlite"]
+def test_a_store_in_a_folder_that_cannot_be_written_is_shown():
+    with tempfile.TemporaryDirectory() as name:  # everybody may go there, unlike to pytest's folders
+        folder = Path(name)
+        path = folder / "games.sqlite"
+        fl.play_match("kuhn_poker", ["random", "first_legal"], games=10, seed=0, store=path)
+        look = "import sys; from pathlib import Path; from foglight.web.watching import WatchedStore\n"
+        look += "if sys.argv[2] == '0': __import__('os').setuid(65534)\n"
+        look += "print(WatchedStore(Path(sys.argv[1])).summary()['games'])"
+        folder.chmod(0o555)
+        try:
+            done = subprocess.run(
+                [sys.executable, "-c", look, str(path), str(os.getuid())], capture_output=True, text=True, check=False
+            )
+        finally:
+            folder.chmod(0o755)
+        assert (done.stdout, done.returncode) == ("10\n", 0), done.stderr
+        assert [file.name for file in folder.iterdir()] == ["games.sqlite"]
 
 
 # Pictures ---------------------------------------------------------------------------------------------------------
