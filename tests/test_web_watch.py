@@ -11,8 +11,8 @@ import sys
 import tempfile
 import textwrap
 import time
-from pathlib import Path
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
