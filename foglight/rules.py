@@ -289,10 +289,10 @@ def drawing(game: Game, world: World, seat: int | None) -> Drawing:
 
 
 @optional
-def glimpse(game: Game, before: World, action: int, seat: int) -> Sequence[int]:
-    """The places that this action has shown to the seat that played it, by their numbers; by default none.
+def glimpse(game: Game, world: World, observation: int, seat: int) -> Sequence[int]:
+    """The places that a seat's last observation has shown to it, by their numbers; by default none.
 
-    They are drawn as they are until something else happens, though the world does not remember that they were seen.
+    They are drawn as they are, though the world does not remember that they were seen.
     """
     return ()
 

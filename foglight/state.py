@@ -4,7 +4,7 @@ Algorithms work on worlds, never on a State.
 """
 
 import importlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -190,11 +190,12 @@ class State:
             return f"over, returns {', '.join(f'{payoff:g}' for payoff in self._returns)}"
         return "chance to move" if self.player == CHANCE else f"seat {self.player} to move"
 
-    def drawing(self, seat: int | None = None, *, choices: bool = False) -> Drawing:
+    def drawing(self, seat: int | None = None, *, choices: bool = False, last: int | None = None) -> Drawing:
         """A picture of what a seat sees, as plain data; of the whole truth if `seat` is None.
 
         With `choices`, items have the legal actions that a click on them means, and actions that belong to no item are
-        buttons; but only if the seat, or with None any seat, is to move.
+        buttons; but only if the seat, or with None any seat, is to move. `last` is the seat's last observation, for a
+        state that was made from a world alone.
         """
         if seat is not None and not 0 <= seat < self.num_players:
             raise BadInput(f"there is no seat {seat}; give one from 0 to {self.num_players - 1}, or none for the truth")
@@ -202,15 +203,12 @@ class State:
         if choices and self.player >= 0 and seat in (None, self.player):
             legal = {action: self.action_text(action) for action in self._actions}
         picture = drawing(self.game, self.world, seat)
-        if seat is not None and (places := self._glimpsed(seat)):
-            picture = with_seen(picture, drawing(self.game, self.world, None), places)
+        if seat is not None:
+            seen = self._observations[1 + seat]
+            last = seen[-1] if seen else last
+            if last is not None and (places := glimpse(self.game, self.world, last, seat)):
+                picture = with_seen(picture, drawing(self.game, self.world, None), places)
         return with_choices(picture if seat is not None else with_caption(picture, self._situation_text()), legal)
-
-    def _glimpsed(self, seat: int) -> Sequence[int]:
-        """The places that the last action has shown to the seat, if it was its own."""
-        if not self._history or player(self.game, self._worlds[-2]) != seat:
-            return ()
-        return glimpse(self.game, self._worlds[-2], self._history[-1], seat)
 
     def draw(self, path: Path | str, seat: int | None = None) -> None:
         """Write a picture of what a seat sees, or of the whole truth, as an SVG file."""

@@ -372,7 +372,9 @@ def is_running(pid):
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
 def test_workers_end_with_the_driver(tmp_path, end):
-    code = f"from test_pieces import drive; drive({str(tmp_path)!r})"
+    # whoever starts the tests in the background may have left it deaf to Ctrl-C
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code += f"from test_pieces import drive; drive({str(tmp_path)!r})"
     driver = subprocess.Popen(
         [sys.executable, "-c", code], cwd=Path(__file__).parent, stderr=subprocess.PIPE, text=True
     )

@@ -141,7 +141,8 @@ def all_answers(true, seat, observations, to_move):
     """Whatever a seat may ask here, as bytes; what a link shows is what the true world shows."""
     asked, choices = (str(true.game), seat, observations), true.choices()
     place = answers.position(*asked)
-    assert place["to_move"] == to_move and place["svg"] == markup(true.drawing(seat, choices=True))
+    shown = markup(true.drawing(seat, choices=True, last=observations[-1] if observations else None))
+    assert place["to_move"] == to_move and place["svg"] == shown
     assert place["text"] == true.sight(seat)
     belief, world = answers.belief(*asked, to_move), answers.world(*asked, to_move, 0)
     assert place["belief"] == belief

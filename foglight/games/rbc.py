@@ -249,15 +249,12 @@ def drawing(game, world, seat):
 
 
 @implements(Rbc)
-def glimpse(game, before, action, seat):
-    if action >= blind.NO_SENSE or _has_sensed(before):
+def glimpse(game, world, observation, seat):
+    square = blind.parted_sense(observation)[0]
+    if get(world, TURN) != seat or not _has_sensed(world) or square == blind.NO_SENSE:
         return ()
-    file, rank = action % 8, action // 8
-    return [
-        8 * (7 - r) + f
-        for r in range(max(rank - 1, 0), min(rank + 2, 8))
-        for f in range(max(file - 1, 0), min(file + 2, 8))
-    ]
+    ranks, files = (range(max(at - 1, 0), min(at + 2, 8)) for at in (square // 8, square % 8))
+    return [8 * (7 - rank) + file for rank in ranks for file in files]
 
 
 @implements(Rbc)

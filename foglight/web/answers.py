@@ -118,7 +118,7 @@ def position(game: str, seat: int, observations: Sequence[int]) -> dict[str, Any
     """A position from a seat's observations alone. BadInput if nobody can have observed them."""
     state, to_move = _position(game, seat, observations)
     return {
-        "svg": markup(state.drawing(seat, choices=to_move)),
+        "svg": markup(state.drawing(seat, choices=to_move, last=observations[-1] if observations else None)),
         "text": state.sight(seat),
         "moves": [[action, names[0]] for action, names in state.choices().items()] if to_move else [],
         "log": None,
