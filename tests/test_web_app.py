@@ -21,6 +21,7 @@ from foglight.web.app import Page
 from foglight.web.guard import Guard
 from foglight.web.keeper import Keeper
 from foglight.web.offers import HUMAN, Offers
+from foglight.web.server import serve
 from foglight.web.workers import QUICK, SLOW, Failed, Workers
 
 HERE = "http://127.0.0.1:8421"
@@ -215,6 +216,12 @@ def test_with_a_token_nothing_answers_without_it(client):
     guarded.cookies.clear()
     for cookie, status in (("foglight=secret", 200), ("foglight=secret2", 403), ("foglight=", 403), ("\x00=", 403)):
         assert guarded.get("/api/offers", headers={"cookie": cookie}).status_code == status
+
+
+@pytest.mark.parametrize("port", [-1, 65536, 99999])
+def test_a_port_that_does_not_exist_is_refused(port, tmp_path):
+    with pytest.raises(fl.BadInput, match=f"from 0 to 65535, not {port}"):
+        serve(port=port, keep=tmp_path / "page.sqlite")
 
 
 # Interrupting ---------------------------------------------------------------------------------------------------------

@@ -110,17 +110,22 @@ def _judging() -> Iterator[Callable[[Any, int], Legality]]:
     yield lambda task, number: task(numbers=range(number, number + 1))[0]
 
 
+def _filters(game: str, seed: int, numbers: range, **position: Any) -> Iterator[tuple[State, DealFilter, int]]:
+    """The random positions of these numbers, each with a filter of a random viewer and a seed for its draws."""
+    for number in numbers:
+        rng = _random(seed, number)
+        state = random_position(game, rng, **position)
+        yield state, _random_filter(state, rng), rng.randrange(2**30)
+
+
 def judge_histories(
     game: str, samples: int, positions: int, seed: int = 0, numbers: range | None = None
 ) -> list[Legality]:
     """Judge histories drawn at random positions, at all or at those with these numbers."""
     each, tally = -(-samples // positions), np.zeros(4, np.int64)
     numbers = numbers or range(positions)
-    for number in numbers:
-        rng = _random(seed, number)
-        state = random_position(game, rng)
-        deals = _random_filter(state, rng)
-        _judge(deals, *deals.sample_arrays(each, seed=rng.randrange(2**30)), tally)
+    for _, deals, draw in _filters(game, seed, numbers):
+        _judge(deals, *deals.sample_arrays(each, seed=draw), tally)
     return [Legality(game, "histories drawn", len(numbers), *tally.tolist())]
 
 
@@ -130,11 +135,8 @@ def judge_worlds(
     """Judge worlds drawn at random positions after the deal, at all or at those with these numbers."""
     each, tally = -(-samples // positions), np.zeros(4, np.int64)
     numbers = numbers or range(positions)
-    for number in numbers:
-        rng = _random(seed, number)
-        state = random_position(game, rng, after=DEAL)
-        deals = _random_filter(state, rng)
-        worlds = deals.sample_worlds(each, seed=rng.randrange(2**30))
+    for state, deals, draw in _filters(game, seed, numbers, after=DEAL):
+        worlds = deals.sample_worlds(each, seed=draw)
         _judge(deals, _dealt(state, worlds), worlds, tally)
     return [Legality(game, "worlds drawn", len(numbers), *tally.tolist())]
 

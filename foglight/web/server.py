@@ -73,13 +73,15 @@ def serve(
 
 def _listener(host: str, port: int) -> socket.socket:
     """A socket bound to the address; port 0 takes a free one."""
+    if not 0 <= port < 65536:  # the system would take it modulo 65536
+        raise BadInput(f"a port is a number from 0 to 65535, not {port}; 0 takes a free one")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)  # asyncio sends at once if the protocol says TCP
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
         listener.listen(1024)  # from now on nobody who follows the link is turned away
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         why = getattr(error, "strerror", None) or error
         raise BadInput(
             f"cannot listen at {host} port {port} ({why}); choose another port, or 0 for a free one"
