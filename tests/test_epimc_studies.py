@@ -1,8 +1,11 @@
 """The studies of EPIMC: the published settings, one cell for real, and tables and pictures of any results."""
 
+from collections import Counter, defaultdict
+
 import pytest
 
 from foglight.agents import load_agent
+from foglight.agents.epimc import Epimc
 from foglight.studies import _matches, epimc_depth, epimc_leaf, epimc_rivals, epimc_subgame, load_study, study_names
 
 STUDIES = ["epimc_depth", "epimc_leaf", "epimc_rivals", "epimc_subgame"]
@@ -16,24 +19,76 @@ def test_what_studies_share_is_no_study():
 @pytest.mark.parametrize("name", STUDIES)
 def test_full_studies_have_the_published_number_of_games_and_agents_that_exist(name):
     for quick in (True, False):
+        games, seeds = Counter(), defaultdict(list)
         for arguments in load_study(name).cells(quick, 3).values():
-            assert arguments["games"] == 500 or (quick and 60 <= arguments["games"] <= 100)
-            assert arguments["seed"] == 3
+            match = arguments["game"], arguments["line"], arguments["ratio"]
+            games[match] += arguments["games"]
+            seeds[match].append(arguments["seed"])
             load_agent(arguments["agent"])
             load_agent(arguments["opponent"])
+        assert len(games) >= 16
+        for match, played in games.items():
+            assert 60 <= played <= 100 if quick else played == 500
+            assert seeds[match] == ([3] if quick else list(range(3000, 3000 + len(seeds[match]))))
+
+
+def test_blocks_of_all_matches_come_before_the_next_blocks_and_are_even():
+    cells = list(epimc_depth.cells(False, 0).values())
+    numbers = [arguments["seed"] for arguments in cells]  # the seed counts the blocks
+    assert numbers == sorted(numbers) and len(set(numbers)) == 50
+    assert {arguments["games"] for arguments in cells} == {10, 20, 50}
+
+
+def test_blocks_of_one_match_are_one_result():
+    block = {
+        "game": "g",
+        "line": "l",
+        "ratio": 1,
+        "agent": "a",
+        "opponent": "pimc(iterations=7)",
+        "overruns": [1, None],
+    }
+    blocks = {
+        "1": {**block, "score": 10, "games": 50, "ms": [1.0, None]},
+        "2": {**block, "score": 9, "games": 10, "ms": [7.0, None]},
+        "3": {**block, "score": 3, "games": 10, "ms": [1.0, 2.0], "ratio": 0.1},
+    }
+    fewer, more = _matches.grouped(blocks)["g", "l"]
+    assert (fewer["ratio"], fewer["score"], fewer["games"]) == (0.1, 3, 10)
+    assert (more["ratio"], more["score"], more["games"], more["ms"], more["overruns"]) == (
+        1,
+        19,
+        60,
+        [2.0, None],
+        [2, None],
+    )
+    table = _matches.table_of(blocks, {})
+    assert "10 or 60 games a cell" in table and "PIMC has 7 iterations." in table and "32%" in table
 
 
 def test_budgets_are_ratios_to_pimcs():
-    cell = epimc_depth.cells(False, 0)["dark_chess(size=4,repetition=ignore), depth 3, 1000:1"]
-    assert cell["agent"] == "epimc(depth=3,subgame=iss,iterations=200000)"
-    assert cell["opponent"] == "pimc(iterations=200)"
+    cell = epimc_depth.cells(False, 0)["dark_chess(size=4,repetition=ignore), depth 3, 1000:1, games 1 to 10"]
+    assert cell["agent"] == "epimc(depth=3,subgame=iss,iterations=2000000)"
+    assert cell["opponent"] == "pimc(iterations=2000)"
     cell = epimc_subgame.cells(True, 0)["phantom_ttt, CFR+, 1:10"]
     assert cell["agent"] == "epimc(depth=3,subgame=cfr+,iterations=200)"
     assert cell["opponent"] == "pimc(iterations=2000)"
+    assert epimc_leaf.cells(True, 0)["dark_hex(rows=3,cols=3), minimax, 1:1"]["opponent"] == "pimc(iterations=200)"
     rivals = epimc_rivals.cells(False, 0)
-    assert rivals["phantom_ttt, ismcts, 10:1"]["agent"] == "ismcts(exploration=1,time=0.2)"
-    assert rivals["phantom_ttt, ismcts, 10:1"]["opponent"] == "pimc(time=0.02)"
-    assert rivals["phantom_ttt, random, 10:1"]["agent"] == "random"
+    assert rivals["phantom_ttt, ismcts, 10:1, games 1 to 50"]["agent"] == "ismcts(exploration=1,iterations=4000)"
+    assert rivals["phantom_ttt, ismcts, 10:1, games 1 to 50"]["opponent"] == "pimc(iterations=2000)"
+    assert rivals["phantom_ttt, random, 10:1, games 1 to 50"]["agent"] == "random"
+
+
+def test_no_search_of_a_study_is_capped_by_its_memory():
+    budgets = 0
+    for name in STUDIES:
+        for arguments in load_study(name).cells(False, 0).values():
+            agent = load_agent(arguments["agent"])
+            if isinstance(agent, Epimc) and agent.subgame == 0:  # recorded paths have the room that the budget needs
+                budgets += 1
+                assert agent.iterations * (agent.depth or 4) <= (agent.memory or 1_000_000)
+    assert budgets > 100
 
 
 def test_a_cell_is_a_match_that_follows_from_its_seed():

@@ -146,9 +146,53 @@ def test_a_killed_study_goes_on_where_it_ended(tmp_path, monkeypatch):
     assert done == [0, 1, "killed", 2], "what was done is not done again"
 
 
+class Growing:
+    """A study of which every cell takes a second, by a clock that each cell moves."""
+
+    GROWS, now = True, 0.0
+
+    @staticmethod
+    def cells(quick, seed):
+        return {str(number): {"number": number} for number in range(5)}
+
+    @staticmethod
+    def work(number):
+        Growing.now += 1
+        return {"number": number}
+
+    @staticmethod
+    def table(results):
+        return f"{list(results)}\n"
+
+    @staticmethod
+    def draw(results, path):
+        path.write_bytes(b"")
+
+
+def test_a_study_stops_when_its_time_is_over_and_goes_on_later(tmp_path, monkeypatch):
+    monkeypatch.setattr(studies, "load_study", lambda name: Growing)
+    monkeypatch.setattr(studies.time, "monotonic", lambda: Growing.now)
+    assert run_study("growing", tmp_path, True, 0, seconds=1.5) == "['0', '1']\n\n2 of 5 cells are done.\n"
+    assert list(json.loads((tmp_path / "data.json").read_text())) == ["0", "1"]
+    assert (tmp_path / "cells-quick-0.jsonl").read_text().count('"seconds": 1.0') == 2
+    monkeypatch.setattr(Growing, "GROWS", False)
+    assert run_study("growing", tmp_path, True, 0, seconds=0) == "3 of 5 cells are done; the same command goes on\n"
+    assert run_study("growing", tmp_path, True, 0) == "['0', '1', '2', '3', '4']\n"
+
+
+def test_all_studies_run_in_one_command_and_share_the_time(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(studies, "load_study", lambda name: Growing)
+    monkeypatch.setattr(studies, "study_names", lambda: ["a", "b", "c"])
+    code, out, _ = run("study", "run", "all", "--folder", str(tmp_path), "--json")
+    assert code == 0 and {name: len(cells) for name, cells in json.loads(out).items()} == {"a": 5, "b": 5, "c": 5}
+    assert (tmp_path / "b" / "table.md").exists()
+    code, out, _ = run("study", "run", "all", "--folder", str(tmp_path / "other"), "--minutes", "0")
+    assert code == 0 and out.count("1 of 5 cells are done") == 3
+
+
 def test_results_of_another_version_are_not_taken(tmp_path):
     path = tmp_path / "cells.jsonl"
-    Ledger(path).add("a", {"x": 1})
+    Ledger(path).add("a", {"x": 1}, 0.5)
     assert Ledger(path).results == {"a": {"x": 1}}
     path.write_text(path.read_text().replace(fl.__version__, "0.0.0"))
     assert Ledger(path).results == {}

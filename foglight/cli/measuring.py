@@ -1,6 +1,7 @@
 """Commands that measure: studies and benches."""
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,11 +29,18 @@ def list_studies(json_: Json = False) -> None:
 
 @study.command("run")
 def run_study(
-    name: Annotated[str, typer.Argument(help="A study from 'foglight study list', or a module, package.module.")],
+    name: Annotated[
+        str, typer.Argument(help="A study from 'foglight study list', or all of them, or a module, package.module.")
+    ],
     quick: Annotated[
         bool, typer.Option("--quick/--full", help="Run a small version in minutes, or the published size.")
     ] = True,
-    folder: Annotated[Path | None, typer.Option(help="Folder for the results; by default runs/NAME.")] = None,
+    folder: Annotated[
+        Path | None, typer.Option(help="Folder for the results; by default runs/NAME. With all, the folder of folders.")
+    ] = None,
+    minutes: Annotated[
+        float | None, typer.Option(min=0, help="Stop after so many minutes. The same command goes on from there.")
+    ] = None,
     workers: Workers = None,
     on: On = "local",
     seed: Seed = 0,
@@ -41,16 +49,26 @@ def run_study(
     """Run or resume a study: write its data, a table beside the published numbers, and a picture."""
     from foglight import studies
 
-    folder, place = folder or Path("runs") / name, workers_of(on, workers, 1)
-    try:
-        with bar("cells") as progress:
-            table = studies.run_study(name, folder, quick, seed, progress, place)
-    except KeyboardInterrupt:
-        fail(f"stopped; finished cells are in {folder}, and the same command goes on", 130)
+    place = workers_of(on, workers, 1)
+    names = studies.study_names() if name == "all" else [name]
+    runs = (folder or Path("runs")) if name == "all" else None
+    end = None if minutes is None else time.monotonic() + 60 * minutes
+    data = {}
+    for number, each in enumerate(names):
+        where = runs / each if runs else folder or Path("runs") / each
+        # a study that ends early leaves its time to those after it
+        seconds = None if end is None else max(0.0, end - time.monotonic()) / (len(names) - number)
+        try:
+            with bar(f"cells of {each}" if runs else "cells") as progress:
+                table = studies.run_study(each, where, quick, seed, progress, place, seconds)
+        except KeyboardInterrupt:
+            fail(f"stopped; finished cells are in {where}, and the same command goes on", 130)
+        if not json_:
+            typer.echo(f"{table}\nresults are in {where}")
+        elif (where / "data.json").exists():
+            data[each] = json.loads((where / "data.json").read_text(encoding="utf-8"))
     if json_:
-        typer.echo((folder / "data.json").read_text(encoding="utf-8"))
-    else:
-        typer.echo(f"{table}\nwritten to {folder}: data.json, table.md, picture.png")
+        typer.echo(json.dumps(data if runs else data.get(name, {}), indent=1))
 
 
 @study.command("plan")

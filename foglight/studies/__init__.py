@@ -1,8 +1,8 @@
 """Studies: one file per published table or figure, found by its name, with our results beside the published ones.
 
 A study is a list of cells; each cell is a small piece of work with a name. `run_study` works through the missing cells,
-stores each result when it is done, and then writes a table and a picture beside the data. If it is killed, it resumes
-where it stopped.
+stores each result when it is done, and then writes a table and a picture beside the data. If it is killed, or was given
+only so many seconds, it resumes where it stopped.
 """
 
 import importlib
@@ -10,6 +10,7 @@ import inspect
 import json
 import os
 import pkgutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,7 +42,10 @@ class Study(Protocol):
         """
 
     def table(self, results: dict[str, dict[str, Any]]) -> str:
-        """The results beside the published ones, as Markdown."""
+        """The results beside the published ones, as Markdown.
+
+        A study with `GROWS = True` can make its table and its picture from the first few of its cells.
+        """
 
     def draw(self, results: dict[str, dict[str, Any]], path: Path) -> None:
         """The results as a picture."""
@@ -70,12 +74,20 @@ def load_study(name: str) -> Any:
 
 
 def run_study(
-    name: str, folder: Path, quick: bool, seed: int, progress: Progress | None = None, workers: Workers = 1
+    name: str,
+    folder: Path,
+    quick: bool,
+    seed: int,
+    progress: Progress | None = None,
+    workers: Workers = 1,
+    seconds: float | None = None,
 ) -> str:
     """Compute the cells missing in `folder`, write `data.json`, `table.md` and `picture.png`; returns the table.
 
-    `workers` work on cells side by side, and are as in `play_match`.
+    `workers` work on cells side by side, and are as in `play_match`. After `seconds`, if given, the study stops, and
+    cells that have begun are lost. Then the table is of the cells that are done, if the study can make one.
     """
+    begin = time.monotonic()
     study = load_study(name)
     cells = study.cells(quick, seed)
     # ours change with the version; hours of work are not lost when some line of the library is edited
@@ -92,13 +104,19 @@ def run_study(
     # fresh ones: threads of PyTorch do not survive a fork
     with opened(workers if missing else 1, modules=modules, fresh=True) as place:
         for done in place.run(_working, [Lot((name, own), list(missing.items()))]):
-            for (cell, _), result in zip(done.pieces, done.results, strict=True):
-                ledger.add(cell, result)
+            for (cell, _), (result, spent) in zip(done.pieces, done.results, strict=True):
+                ledger.add(cell, result, spent)
                 del missing[cell]
             if progress is not None:
                 progress(len(cells) - len(missing), len(cells))
-    results = {cell: ledger.results[cell] for cell in cells}
+            if seconds is not None and time.monotonic() - begin > seconds:
+                break
+    if missing and not (getattr(study, "GROWS", False) and len(missing) < len(cells)):
+        return f"{len(cells) - len(missing)} of {len(cells)} cells are done; the same command goes on\n"
+    results = {cell: ledger.results[cell] for cell in cells if cell not in missing}
     table = study.table(results)
+    if missing:
+        table += f"\n{len(results)} of {len(cells)} cells are done.\n"
     write_whole(folder / "data.json", json.dumps(results, indent=1).encode())
     write_whole(folder / "table.md", table.encode())
     study.draw(results, folder / "picture.png")
@@ -106,13 +124,15 @@ def run_study(
 
 
 @contextmanager
-def _working() -> Iterator[Callable[[tuple[str, dict[str, Any]], tuple[str, dict[str, Any]]], dict[str, Any]]]:
-    """Working on cells, each with its name and its arguments."""
+def _working() -> Iterator[Callable[..., tuple[dict[str, Any], float]]]:
+    """Working on cells, each with its name and its arguments; a result comes with the seconds it took."""
 
-    def work(common: tuple[str, dict[str, Any]], piece: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+    def work(common: tuple[str, dict[str, Any]], piece: tuple[str, dict[str, Any]]) -> tuple[dict[str, Any], float]:
         (study, own), (cell, arguments) = common, piece
+        begin = time.monotonic()
         try:
-            return dict(load_study(study).work(**arguments, **own))
+            result = dict(load_study(study).work(**arguments, **own))
+            return result, time.monotonic() - begin
         except Exception as error:
             note(error, f"cell {cell!r} of {study} fails")
             raise
@@ -129,6 +149,7 @@ class Ledger:
     def __init__(self, path: Path, code: str = "") -> None:
         self.path, self.key = path, {"version": __version__, "code": code}
         self.results: dict[str, dict[str, Any]] = {}
+        self.seconds: dict[str, float] = {}  # that each cell took, as far as it is known
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
@@ -141,13 +162,14 @@ class Ledger:
                 continue
             if {"version": entry.get("version"), "code": entry.get("code", "")} == self.key:
                 self.results[entry["cell"]] = entry["result"]
+                self.seconds[entry["cell"]] = entry.get("seconds", 0.0)
 
-    def add(self, cell: str, result: dict[str, Any]) -> None:
-        """Store the result of a cell."""
+    def add(self, cell: str, result: dict[str, Any], seconds: float) -> None:
+        """Store the result of a cell, and the seconds it took."""
         # the newline comes first, so that a torn line before it spoils no other
-        line = "\n" + json.dumps({"cell": cell, **self.key, "result": result})
+        line = "\n" + json.dumps({"cell": cell, **self.key, "seconds": round(seconds, 3), "result": result})
         with self.path.open("a", encoding="utf-8") as file:
             file.write(line)
             file.flush()
             os.fsync(file.fileno())
-        self.results[cell] = result
+        self.results[cell], self.seconds[cell] = result, seconds

@@ -2,9 +2,13 @@
 
 A budget is a ratio of iterations, ours : PIMC's. The paper's budgets are seconds, one of them for PIMC. What a second
 buys depends on the code; what a ratio buys does not. A line is one agent over all budgets.
+
+In the full form a match comes in blocks of games, and each block is a cell. The first blocks of all matches come before
+the second ones. So a study that is stopped early has wider intervals, and no gaps.
 """
 
 from collections.abc import Mapping, Sequence
+from operator import mul
 from pathlib import Path
 from typing import Any
 
@@ -19,33 +23,55 @@ CARD_GAME, BATTLESHIP = "card_game", "battleship"
 DARK_CHESS = "dark_chess(size=4,repetition=ignore)"
 PHANTOM_TTT = "phantom_ttt"
 DARK_HEX, SMALL_HEX = "dark_hex(rows=4,cols=4)", "dark_hex(rows=3,cols=3)"
-BASE = {PHANTOM_TTT: 2000}  # iterations of PIMC; 200 in other games
+QUICK_BASE = {PHANTOM_TTT: 2000}  # iterations of PIMC in the quick form; 200 in other games
+FULL_BASE = 2000  # iterations of PIMC in the full form
 PUBLISHED_GAMES = 500
+LARGEST = 1000  # published ratio, ours : PIMC's
+BLOCKS = {100: 20, LARGEST: 10}  # games in a block by ratio, so that seats change evenly; 50 at smaller ratios
+
+Cells = dict[str, dict[str, Any]]  # the arguments of `meet` by the cell's name
 
 
 def cells_of(
-    games: Mapping[str, Sequence[float]], lines: Mapping[str, str], each: int, seed: int
-) -> dict[str, dict[str, Any]]:
+    games: Mapping[str, Sequence[float]], lines: Mapping[str, str], each: int, seed: int, base: int | None = None
+) -> Cells:
     """One match for each game, line and ratio.
 
     `games` has the ratios of each game, `lines` each line's agent without its budget, such as `epimc(depth=1`. A match
-    has `each` games.
+    has `each` games. PIMC has `base` iterations, or those of the quick form.
     """
     cells = {}
     for game, ratios in games.items():
-        base = BASE.get(game, 200)
+        iterations = base or QUICK_BASE.get(game, 200)
         for line, agent in lines.items():
             for ratio in ratios:
                 cells[f"{game}, {line}, {ratio_text(ratio)}"] = {
                     "game": game,
                     "line": line,
                     "ratio": ratio,
-                    "agent": f"{agent},iterations={round(base * ratio)})",
-                    "opponent": f"pimc(iterations={base})",
+                    "agent": f"{agent},iterations={round(iterations * ratio)})",
+                    "opponent": f"pimc(iterations={iterations})",
                     "games": each,
                     "seed": seed,
                 }
     return cells
+
+
+def published_cells(games: Mapping[str, Sequence[float]], lines: Mapping[str, str], seed: int) -> Cells:
+    """The matches of the full form, in blocks."""
+    return in_blocks(cells_of(games, lines, PUBLISHED_GAMES, seed, FULL_BASE))
+
+
+def in_blocks(cells: Cells) -> Cells:
+    """The same matches, divided into blocks of games: first the first block of each match, and so on."""
+    blocks = []
+    for cell, arguments in cells.items():
+        size = BLOCKS.get(arguments["ratio"], 50)
+        for number, begin in enumerate(range(0, arguments["games"], size)):
+            end = min(begin + size, arguments["games"])
+            block = {**arguments, "games": end - begin, "seed": 1000 * arguments["seed"] + number}
+            blocks.append((number, f"{cell}, games {begin + 1} to {end}", block))
+    return {cell: block for _, cell, block in sorted(blocks, key=lambda entry: entry[0])}
 
 
 def meet(game: str, line: str, ratio: float, agent: str, opponent: str, games: int, seed: int) -> dict[str, Any]:
@@ -69,7 +95,7 @@ def ratio_text(ratio: float) -> str:
     return f"1:{1 / ratio:g}" if ratio < 1 else f"{ratio:g}:1"
 
 
-def table_of(results: Results, published: Mapping[tuple[str, str], str], note: str) -> str:
+def table_of(results: Results, published: Mapping[tuple[str, str], str], note: str = "") -> str:
     """A table of win rates with their intervals by ratio, beside the paper's statements about them."""
     ratios = sorted({result["ratio"] for result in results.values()})
     columns = ["game", "agent", *map(ratio_text, ratios), "ms a move", "published"]
@@ -79,9 +105,23 @@ def table_of(results: Results, published: Mapping[tuple[str, str], str], note: s
         rates = [rate_text(by_ratio[ratio]) if ratio in by_ratio else "" for ratio in ratios]
         ms = by_ratio[max(by_ratio)]["ms"][0]
         rows.append([short(game), line, *rates, f"{ms:.3g}", published.get((game, line), "")])
-    played = sorted({result["games"] for result in results.values()})
-    head = f"{' or '.join(map(str, played))} games a cell; 95 % intervals; ms a move at the largest budget."
-    return markdown(columns, rows, left=(0, 1, len(columns) - 1)) + f"\n{head} {note}\n"
+    played = sorted({point["games"] for points in grouped(results).values() for point in points})
+    counts = " or ".join(map(str, played)) if len(played) < 3 else f"{played[0]} to {played[-1]}"
+    head = f"{counts} games a cell; 95 % intervals; ms a move at the largest budget. {_bases(results)} {note}"
+    return markdown(columns, rows, left=(0, 1, len(columns) - 1)) + f"\n{head.rstrip()}\n"
+
+
+def _bases(results: Results) -> str:
+    """The iterations of PIMC, in words."""
+    games: dict[str, list[str]] = {}
+    for result in results.values():
+        iterations = str(result["opponent"]).partition("=")[2].rstrip(")")
+        if (title := short(result["game"])) not in games.setdefault(iterations, []):
+            games[iterations].append(title)
+    if len(games) == 1:
+        return f"PIMC has {next(iter(games))} iterations."
+    parts = [f"{iterations} iterations in {', '.join(titles)}" for iterations, titles in games.items()]
+    return f"PIMC has {'; '.join(parts)}."
 
 
 def rate_text(point: dict[str, Any]) -> str:
@@ -91,11 +131,29 @@ def rate_text(point: dict[str, Any]) -> str:
 
 
 def grouped(results: Results) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """The results by game and line."""
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    """The results by game and line, by ascending ratio; blocks of one match are one result."""
+    matches: dict[tuple[str, str, float], list[dict[str, Any]]] = {}
     for result in results.values():
-        groups.setdefault((result["game"], result["line"]), []).append(result)
-    return groups
+        matches.setdefault((result["game"], result["line"], result["ratio"]), []).append(result)
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for (game, line, _), blocks in sorted(matches.items(), key=lambda entry: entry[0][2]):
+        groups.setdefault((game, line), []).append(_joined(blocks))
+    order = list(dict.fromkeys((result["game"], result["line"]) for result in results.values()))
+    return {key: groups[key] for key in order}
+
+
+def _joined(blocks: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The result of a match from those of its blocks."""
+    games = sum(block["games"] for block in blocks)
+    ms = [
+        None if None in times else round(sum(map(mul, times, (block["games"] for block in blocks))) / games, 3)
+        for times in zip(*(block["ms"] for block in blocks), strict=True)
+    ]
+    overruns = [
+        None if None in counts else sum(counts) for counts in zip(*(block["overruns"] for block in blocks), strict=True)
+    ]
+    score = sum(block["score"] for block in blocks)
+    return {**blocks[0], "score": score, "games": games, "ms": ms, "overruns": overruns}
 
 
 def short(game: str) -> str:

@@ -16,15 +16,16 @@ PUBLISHED = {
     (SMALL_HEX, "minimax"): "near 70 %",
 }
 RATIOS = (0.1, 1, 10, 100)
+GROWS = True
 
 
 def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
-    games = dict.fromkeys((PHANTOM_TTT, SMALL_HEX), RATIOS if quick else (*RATIOS, 1000))
-    return _matches.cells_of(games, LINES, 100 if quick else _matches.PUBLISHED_GAMES, seed)
+    games = dict.fromkeys((PHANTOM_TTT, SMALL_HEX), RATIOS if quick else (*RATIOS, _matches.LARGEST))
+    return _matches.cells_of(games, LINES, 100, seed) if quick else _matches.published_cells(games, LINES, seed)
 
 
 work, draw = _matches.meet, _matches.draw_panels
 
 
 def table(results: _matches.Results) -> str:
-    return _matches.table_of(results, PUBLISHED, "PIMC has 200 iterations, in phantom_ttt 2,000.")
+    return _matches.table_of(results, PUBLISHED)

@@ -56,6 +56,7 @@ METHODS = (
     *(f"drawn rings {burn_in}" for burn_in in DRAWN_RINGS),
 )
 PLAYOUTS = 64  # per history, outside the reference
+GROWS = True
 
 
 def position(tricks: int, seed: int) -> State:
@@ -73,8 +74,8 @@ def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
     runs, size = (5, 400_000) if quick else (50, 2_000_000)
     return {
         f"{tricks} {run}": {"tricks": tricks, "size": size, "seed": 1000 * seed + run}
-        for tricks in TRICKS
         for run in range(runs)
+        for tricks in TRICKS
     }
 
 
