@@ -185,6 +185,16 @@ def lay_open(game: Game, world: World) -> None:
 
 
 @optional
+def symmetries(game: Game) -> Sequence[Sequence[int]]:
+    """Permutations of the actions that take every play of the game to one with the same payoffs. In Python only.
+
+    A symmetry gives the image of each action. It takes equal observations of a seat to equal observations. It is enough
+    to give some from which the others follow.
+    """
+    return ()
+
+
+@optional
 def formula(game: Game, observations: list[int], viewer: int) -> Any:
     """The Boolean formula that the observations are equivalent to, or None if there is none. In Python only.
 

@@ -2,12 +2,13 @@
 
 A seat that tries an occupied cell learns that it is occupied, and tries again. The other seat learns only that there
 was a try, neither the cell nor the result. OpenSpiel's `dark_hex` with its defaults (`cdh`, `reveal-nothing`) puts the
-number of tries into both players' information states, and we follow it.
+number of tries into both players' information states, and we follow it. With `tries=silent` the other seat learns
+nothing, as in the papers. With `abrupt=yes` a try of an occupied cell costs the turn (OpenSpiel's `adh`).
 
 world   words 0-1: the stones of x and of o, one bit per cell; words 2-3: the stones of the other seat that x and o have
         run into; word 4: bit 0 the seat to move, bits 1-2 the winner plus one
 action  cell, row by row from the top left: a1 b1 c1 ...
-observe the mover the cell and whether it was occupied; everybody else that there was a try (_HEARD)
+observe the mover the cell and whether it was occupied; everybody else that there was a try (_HEARD), or nothing
 """
 
 from typing import Annotated, NamedTuple
@@ -18,12 +19,13 @@ from numpy import int64, uint64
 from foglight import bits, text
 from foglight.compile import constants, implements, jitable
 from foglight.drawing.layouts import LABEL, LINE, MARKS, Cell, drawing_title, finished, hexagons, line, stacked
-from foglight.names import Between
+from foglight.names import Between, OneOf
 from foglight.randomness import below
-from foglight.rules import TERMINAL, Bounds, game
+from foglight.rules import NOTHING, TERMINAL, Bounds, game
 
 _STONES, _MET, _TURN = 0, 2, 4
 _HEARD = 1
+_SILENT = 1  # of the parameter `tries`
 _MOST = 8
 # by number of columns: the leftmost cell of every row
 _LEFT = np.array([sum(1 << i for i in range(0, 64, cols)) if cols else 0 for cols in range(_MOST + 1)], np.uint64)
@@ -38,6 +40,8 @@ _LEFT = np.array([sum(1 << i for i in range(0, 64, cols)) if cols else 0 for col
 class DarkHex(NamedTuple):
     rows: Annotated[int, "of the board; x joins the first to the last", Between(1, _MOST)] = 4
     cols: Annotated[int, "columns of the board; o joins the first to the last", Between(1, _MOST)] = 4
+    tries: Annotated[int, "whether the other seat hears each try", OneOf("heard", "silent")] = 0
+    abrupt: Annotated[int, "whether a try of an occupied cell costs the turn", OneOf("no", "yes")] = 0
 
 
 @jitable
@@ -77,6 +81,8 @@ def step(game, world, action):
     seat = _mover(world)
     if bits.has(world[_STONES + 1 - seat], action):
         world[_MET + seat] |= bits.bit(action)
+        if game.abrupt:
+            world[_TURN] ^= uint64(1)
         return
     world[_STONES + seat] |= bits.bit(action)
     world[_TURN] ^= uint64(1)
@@ -118,7 +124,7 @@ def _joins(game, stones, chain, seat):
 @implements(DarkHex)
 def observe(game, before, action, after, viewer):
     if viewer != _mover(before):
-        return _HEARD
+        return NOTHING if game.tries == _SILENT else _HEARD
     return 2 + 2 * action + bits.has(before[_STONES + 1 - viewer], action)
 
 
@@ -135,13 +141,20 @@ def bounds(game):
 
 
 @implements(DarkHex)
+def symmetries(game):
+    return (range(game.rows * game.cols - 1, -1, -1),)  # half a turn
+
+
+@implements(DarkHex)
 def how_to_play(game):
     last = text.cell(game.rows * game.cols - 1, game.cols)
+    taken = "your turn is over" if game.abrupt else "try another"
+    heard = "nobody else notices" if game.tries == _SILENT else "the other hears each try, but not where"
     return f"""Hex on {game.rows} rows of {game.cols} cells, each row half a cell further right than the one above.
 Seat 0 is x, begins, and joins the top row to the bottom row. Seat 1 is o and joins the left column to the right one.
 A cell touches its neighbours left and right, above and above right, below and below left.
 You do not see the other's stones. Write a cell to place a stone, column and row: `a1` to `{last}`.
-If the cell is taken you learn that, and try another; the other hears each try, but not where."""
+If the cell is taken you learn that, and {taken}; {heard}."""
 
 
 @implements(DarkHex)

@@ -1,7 +1,8 @@
 """Phantom Tic-Tac-Toe: noughts and crosses in which neither seat sees the other's marks.
 
 A seat that tries an occupied cell learns that it is occupied, and tries again; the other seat learns nothing of it. The
-rules and the observations are those of OpenSpiel's `phantom_ttt` with its default `reveal-nothing`.
+rules and the observations are those of OpenSpiel's `phantom_ttt` with its default `reveal-nothing`. With `abrupt=yes`
+the try costs the turn. The other seat is not told of that either; it only notices that it is to move.
 
 world   word 0: bits 0-8 crosses, 9-17 noughts, 18-26 noughts that x has run into, 27-35 crosses that o has run into,
         36 the seat to move, 37-38 the winner plus one, or 3 for a draw
@@ -9,7 +10,7 @@ action  cell, row by row from the top left: a1 b1 c1 a2 ...
 observe the mover the cell and whether it was free; everybody else nothing
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import int64, uint64
@@ -17,6 +18,7 @@ from numpy import int64, uint64
 from foglight import bits, text
 from foglight.compile import constants, implements, jitable
 from foglight.drawing.layouts import MARKS, Cell, board_drawing, drawing_title
+from foglight.names import OneOf
 from foglight.randomness import below
 from foglight.rules import NOTHING, TERMINAL, Bounds, World, game
 
@@ -36,7 +38,7 @@ _WON = np.array([any(cells & line == line for line in _LINES) for cells in range
     title="Tic-Tac-Toe; you see your own marks and those you ran into",
 )
 class PhantomTtt(NamedTuple):
-    pass
+    abrupt: Annotated[int, "whether a try of an occupied cell costs the turn", OneOf("no", "yes")] = 0
 
 
 @jitable
@@ -78,6 +80,8 @@ def step(game, world, action):
     theirs = _cells(world, _MARKS, 1 - seat)
     if bits.has(uint64(theirs), action):
         world[0] |= cell << uint64(_MET + 9 * seat)
+        if game.abrupt:
+            world[0] ^= uint64(1) << uint64(_MOVER)
         return
     world[0] |= cell << uint64(_MARKS + 9 * seat)
     world[0] ^= uint64(1) << uint64(_MOVER)
@@ -116,11 +120,18 @@ def bounds(game):
 
 
 @implements(PhantomTtt)
+def symmetries(game):
+    turned, mirrored = [2, 5, 8, 1, 4, 7, 0, 3, 6], [2, 1, 0, 5, 4, 3, 8, 7, 6]
+    return turned, mirrored
+
+
+@implements(PhantomTtt)
 def how_to_play(game):
-    return """Three of your marks in a row, a column or a diagonal win. Seat 0 is x and begins, seat 1 is o.
+    taken = "your turn is over" if game.abrupt else "try another"
+    return f"""Three of your marks in a row, a column or a diagonal win. Seat 0 is x and begins, seat 1 is o.
 You do not see the other's marks, and do not hear when or how often it tries a cell.
 Write a cell, a letter for the column and a number for the row: `b2` is the middle.
-If the cell is taken you learn that, and try another; nobody else notices."""
+If the cell is taken you learn that, and {taken}; nobody else notices."""
 
 
 @implements(PhantomTtt)
