@@ -24,6 +24,7 @@ from foglight.version import __version__
 _LOOK = 1.0  # seconds between two looks at the nodes of the cluster
 _PATIENCE = 10.0  # seconds that workers get to close what they have open
 _STORE = 512 * 2**20  # bytes of shared memory of a Ray that we start
+_AUTH = "RAY_AUTH_MODE"  # environment variable: whether this process and its children show a token to others
 _LARGE = 100_000  # bytes from which something is put into shared memory, and not sent to each worker
 
 
@@ -41,11 +42,12 @@ class Cluster(Crew):
     """A Ray cluster: one that is started here for the time being, or one that is running."""
 
     def __init__(self, place: str, most: int | None, threads: int, memory: int, modules: Sequence[str]) -> None:
+        self._auth = os.environ.get(_AUTH)
         self._ray, self._ours = _connected(place, modules)
         self.dumps = self._ray.cloudpickle.dumps
         self._most, self._threads, self._memory = most, threads, memory
         self._crew: list[Actor] = []
-        self._failures: Counter[str] = Counter()  # actors that did not start, by node
+        self._failures: Counter[str] = Counter()  # actors in a row that did not start, by node
         self._refused: dict[str, str] = {}  # the reason, by node
         self._seen = -_LOOK  # when the nodes were last looked at
         self._answers: queue.SimpleQueue[tuple[Actor, Batch | None, Any]] = queue.SimpleQueue()
@@ -137,6 +139,7 @@ class Cluster(Crew):
         if batch is not None:
             return None if hand.gone else Outcome(hand, batch, content)
         hand.ready = content == _versions()
+        self._failures[hand.node] = 0
         if not hand.ready:
             self._crew.remove(hand)
             self._ray.kill(hand.actor)
@@ -164,6 +167,7 @@ class Cluster(Crew):
         self._crew = []
         if self._ours:
             self._ray.shutdown()
+            _restore(self._auth)
 
 
 class _Actor:
@@ -216,6 +220,16 @@ def _connected(place: str, modules: Sequence[str]) -> tuple[Any, bool]:
         what = "start Ray" if place == "ray" else f"join the cluster at {place}"
         raise BadInput(f"cannot {what} ({_last_line(error)})") from None
     return ray, True
+
+
+def _restore(auth: str | None) -> None:
+    """Set back what starting a Ray has changed: with its token, this process could not join a cluster without one."""
+    if auth is None and os.environ.pop(_AUTH, None):
+        with contextlib.suppress(ImportError):  # Ray offers no other way, and older versions have no tokens
+            from ray._raylet import AuthenticationTokenLoader, Config
+
+            Config.initialize("")
+            AuthenticationTokenLoader.instance().reset_cache()
 
 
 def _check_reachable(address: str) -> None:
