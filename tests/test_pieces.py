@@ -1,5 +1,7 @@
 """Pieces of work in several processes: each gives one result, whatever dies; and the driver stays in charge."""
 
+import contextlib
+import json
 import multiprocessing
 import os
 import pickle
@@ -9,10 +11,12 @@ import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from rich.console import Console
 
 import foglight as fl
 from foglight import compile as compiling
@@ -251,6 +255,34 @@ def test_a_match_says_which_game_ends_its_workers(monkeypatch):
     monkeypatch.setattr(match, "_play", dies)
     with pytest.raises(RuntimeError, match="number 7 of random against first_legal has ended 3 workers in a row"):
         fl.play_match("kuhn_poker", ["random", "first_legal"], games=20, workers=2)
+
+
+@dataclass
+class Mortal(fl.Agent):
+    """Its worker dies in the first game, and in the first game after that; files say that it has."""
+
+    folder: str = ""
+
+    def act(self, actions=None):
+        for mark in (Path(self.folder) / "once", Path(self.folder) / "twice"):
+            with contextlib.suppress(FileExistsError):
+                mark.touch(exist_ok=False)
+                os.kill(os.getpid(), signal.SIGKILL)
+        return (actions or self.legal_actions())[0]
+
+
+def test_the_bar_shows_how_many_workers_died(run, monkeypatch, tmp_path):
+    shown = Console(file=StringIO(), force_terminal=True, width=150)
+    monkeypatch.setattr("foglight.cli._app.err", shown)
+    match = ["match", f"{__name__}:Mortal(folder={tmp_path})", "random", "--game", "kuhn_poker", "--games", "30"]
+    code, out, _ = run(*match, "--workers", "2", "--json")
+    assert code == 0 and json.loads(out)["games"] == 30
+    text = shown.file.getvalue()
+    assert "games, 1 worker died" in text and "games, 2 workers died" in text and "3 workers" not in text
+    assert text.index("30/30") > text.index("2 workers died")
+    shown.file.truncate(0)
+    assert run(*match, "--workers", "2")[0] == 0
+    assert "30/30" in shown.file.getvalue() and "died" not in shown.file.getvalue()
 
 
 # Errors ---------------------------------------------------------------------------------------------------------

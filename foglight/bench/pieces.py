@@ -172,9 +172,8 @@ def kills(most: int = KILLS, on: str = "local") -> None:
             count = "SELECT count(*), count(DISTINCT match || ' ' || number) FROM games"
             rows, keys = connection.execute(count).fetchone()
         lost, doubled = result.played - keys, rows - keys
-        say(
-            f"{killed} kills in {seconds:.0f} s; {lost} of {result.played} games lost, {doubled} doubled; resumed {resumed} times"
-        )
+        say(f"{killed} kills in {seconds:.0f} s; {lost} of {result.played} games lost, {doubled} doubled")
+        say(f"resumed {resumed} times, after one game had ended three workers in a row")
         same = play_tournament(games, agents, each, 0, Where("local", 8)) == result
         say(f"the table is {'the same' if same else 'NOT the same'} as without kills")
 

@@ -44,7 +44,7 @@ def run_study(
     folder, place = folder or Path("runs") / name, workers_of(on, workers, 1)
     try:
         with bar("cells") as progress:
-            table = studies.run_study(name, folder, quick, seed, progress, place)
+            table = studies.run_study(name, folder, quick, seed, progress, progress.of(place))
     except KeyboardInterrupt:
         fail(f"stopped; finished cells are in {folder}, and the same command goes on", 130)
     if json_:
@@ -123,7 +123,7 @@ def beliefs(
         _measure(tasks, json_)
     elif section == "legality":
         with bar("positions") as progress:
-            rows = judge_all(samples, positions, games, seed, place, progress)
+            rows = judge_all(samples, positions, games, seed, progress.of(place), progress)
         _show_tables({bench_beliefs.LEGALITY: rows}, json_)
     else:
         raise BadInput("only --section legality takes several workers; what is timed needs a core of its own")

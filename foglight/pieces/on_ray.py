@@ -224,9 +224,9 @@ def _connected(place: str, modules: Sequence[str]) -> tuple[Any, bool]:
 
 def _restore(auth: str | None) -> None:
     """Set back what starting a Ray has changed: with its token, this process could not join a cluster without one."""
-    if auth is None and os.environ.pop(_AUTH, None):
+    if auth is None and os.environ.pop(_AUTH, ""):
         with contextlib.suppress(ImportError):  # Ray offers no other way, and older versions have no tokens
-            from ray._raylet import AuthenticationTokenLoader, Config
+            from ray._raylet import AuthenticationTokenLoader, Config  # type: ignore[attr-defined]
 
             Config.initialize("")
             AuthenticationTokenLoader.instance().reset_cache()
