@@ -139,6 +139,19 @@ def test_a_package_that_is_not_installed_travels(cluster, tmp_path, monkeypatch)
         del sys.modules[name]
 
 
+@pytest.mark.long
+def test_a_file_that_an_option_names_travels(cluster, tmp_path, monkeypatch):
+    from foglight.pieces import on_ray
+
+    monkeypatch.chdir(tmp_path)
+    fl.solve("kuhn_poker", 50).save("table.npz")
+    agents = ["policy(table.npz)", "random"]
+    here = fl.play_match("kuhn_poker", agents, 40, SEED, store="here.sqlite")
+    monkeypatch.setattr(on_ray.os, "getcwd", lambda: "/nowhere")  # so that workers do not find the file by its path
+    assert fl.play_match("kuhn_poker", agents, 40, SEED, cluster.address, "there.sqlite") == here
+    assert stored("there.sqlite") == stored("here.sqlite")
+
+
 # Pieces ---------------------------------------------------------------------------------------------------------
 
 
@@ -192,13 +205,12 @@ def test_a_node_with_another_version_is_refused(cluster, table, tmp_path, monkey
 
 
 @pytest.mark.long
-def test_a_ray_that_is_started_here_and_ended(run):
+def test_a_ray_that_is_started_here_and_ended_and_a_cluster_after_it(cluster, run):
     command = ["tournament", *AGENTS[:2], "--game", GAMES[0], "--games", str(EACH), "--seed", str(SEED)]
     expected = run(*command, "--json")
-    # in a process of its own: one that has had a Ray of its own cannot join a cluster afterwards
-    far = [sys.executable, "-m", "foglight", *command, "--json", "--on", "ray", "--workers", "2"]
-    done = subprocess.run(far, capture_output=True, text=True, timeout=120)
-    assert (done.returncode, done.stdout, done.stderr) == expected and expected[0] == 0
+    assert run(*command, "--json", "--on", "ray", "--workers", "2") == expected and expected[0] == 0
+    assert not ray.is_initialized()
+    assert run(*command, "--json", "--on", cluster.address) == expected
 
 
 @pytest.mark.long

@@ -101,13 +101,19 @@ def where(workers: Workers) -> Where:
 
 
 def opened(
-    workers: Workers, *, threads: int = 1, memory: int = 0, modules: Sequence[str] = (), fresh: bool = False
+    workers: Workers,
+    *,
+    threads: int = 1,
+    memory: int = 0,
+    modules: Sequence[str] = (),
+    files: Sequence[str] = (),
+    fresh: bool = False,
 ) -> "Place":
     """The place to run pieces at, for a `with` statement.
 
     `threads` and `memory`, in bytes, are what each worker needs. `modules` are the names of modules that the work comes
-    from: on a cluster, those that are not installed travel. Workers on this machine are forks of this process, or
-    `fresh` ones where that would not do.
+    from: on a cluster, those that are not installed travel. So do `files`, and `luggage.path_here` says where a worker
+    finds one. Workers on this machine are forks of this process, or `fresh` ones where that would not do.
     """
     wanted = where(workers)
     place: Place
@@ -120,7 +126,7 @@ def opened(
     else:
         from foglight.pieces.on_ray import Cluster
 
-        place = Cluster(wanted.place, wanted.most, threads, memory, modules)
+        place = Cluster(wanted.place, wanted.most, threads, memory, modules, files)
     place.mourner = wanted.mourner
     return place
 

@@ -19,6 +19,7 @@ from typing import Any
 from foglight.fingerprints import local_paths
 from foglight.names import BadInput
 from foglight.pieces import DEATHS, Batch, Crew, Hand, Outcome, Worker
+from foglight.pieces.luggage import packed, unpack
 from foglight.version import __version__
 
 _LOOK = 1.0  # seconds between two looks at the nodes of the cluster
@@ -41,7 +42,10 @@ class Actor(Hand):
 class Cluster(Crew):
     """A Ray cluster: one that is started here for the time being, or one that is running."""
 
-    def __init__(self, place: str, most: int | None, threads: int, memory: int, modules: Sequence[str]) -> None:
+    def __init__(
+        self, place: str, most: int | None, threads: int, memory: int, modules: Sequence[str], files: Sequence[str]
+    ) -> None:
+        contents = packed(files)
         self._auth = os.environ.get(_AUTH)
         self._ray, self._ours = _connected(place, modules)
         self.dumps = self._ray.cloudpickle.dumps
@@ -53,6 +57,8 @@ class Cluster(Crew):
         self._answers: queue.SimpleQueue[tuple[Actor, Batch | None, Any]] = queue.SimpleQueue()
         self._heads: tuple[bytes, Any] = (b"", None)  # the last large one, and where it is in shared memory
         self._remote = self._ray.remote(_Actor)
+        # once in shared memory; Ray brings them to every node that asks
+        self._luggage = [list(contents), *map(self._ray.put, contents.values())] if contents else []
 
     def hands(self, pieces: int) -> Sequence[Actor]:
         if time.monotonic() - self._seen > _LOOK or not self._crew:
@@ -92,7 +98,7 @@ class Cluster(Crew):
             num_cpus=self._threads,
             memory=self._memory or None,
             scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
-        ).remote(os.getcwd())
+        ).remote(os.getcwd(), *self._luggage)
         hand = Actor(actor=actor, node=node)
         self._crew.append(hand)
         self._call(hand, None, actor.hello.remote())
@@ -173,9 +179,11 @@ class Cluster(Crew):
 class _Actor:
     """A worker as a Ray actor."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, paths: Sequence[str] = (), *contents: bytes) -> None:
         with contextlib.suppress(OSError):  # another machine need not have the driver's folder
             os.chdir(folder)
+        for path, content in zip(paths, contents, strict=True):
+            unpack(path, content)
         self._worker = Worker()
 
     def hello(self) -> dict[str, str]:
