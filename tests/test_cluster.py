@@ -24,18 +24,22 @@ os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 ray = pytest.importorskip("ray", reason="a cluster needs Ray, the extra foglight[cluster]")
 cluster_utils = pytest.importorskip("ray.cluster_utils", reason="a cluster needs Ray, the extra foglight[cluster]")
 
+from test_pieces import died_and_done, dying  # noqa: E402
+
 import foglight as fl  # noqa: E402
+from foglight.bench.pieces import players  # noqa: E402
 from foglight.pieces import Lot, Where, opened  # noqa: E402
 
 GAMES, AGENTS = ["kuhn_poker", "phantom_ttt"], ["random", "first_legal", "pimc(iterations=20)"]
-EACH, SEED = 120, 4
-NODE = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
+EACH, SEED = 60, 4
+NODE = {"num_cpus": 1, "object_store_memory": 80 * 2**20, "include_log_monitor": False}
+HEAD = {**NODE, "include_dashboard": False, "no_monitor": True}
 
 
 @pytest.fixture(scope="module")
 def cluster():
     # the head has no core, so that every node that works can be killed
-    cluster = cluster_utils.Cluster(True, head_node_args={**NODE, "num_cpus": 0, "include_dashboard": False})
+    cluster = cluster_utils.Cluster(True, head_node_args={**HEAD, "num_cpus": 0})
     for _ in range(2):
         cluster.add_node(**NODE)
     yield cluster
@@ -70,7 +74,7 @@ def test_a_tournament_survives_the_death_of_a_node(cluster, table, tmp_path):
 
     store = tmp_path / "games.sqlite"
     result = fl.play_tournament(GAMES, AGENTS, EACH, SEED, cluster.address, store, progress)
-    assert killed_at and killed_at[0] < result.played == 720
+    assert killed_at and killed_at[0] < result.played == 360
     assert (result, stored(store)) == table
     assert str(result) == str(table[0])
     assert not ray.is_initialized()
@@ -78,27 +82,37 @@ def test_a_tournament_survives_the_death_of_a_node(cluster, table, tmp_path):
 
 @dataclass
 class Slow(fl.Agent):
-    """It plays its first legal action, 5 ms later."""
+    """It plays its first legal action, 30 ms later as long as the folder `mark` is there."""
+
+    mark: str = ""
 
     def act(self, actions=None):
-        time.sleep(0.005)
+        if Path(self.mark).is_dir():
+            time.sleep(0.03)
         return (actions or self.legal_actions())[0]
 
 
-def test_a_driver_that_is_killed_is_resumed_by_one_process(cluster, tmp_path):
-    store, agents, games = tmp_path / "games.sqlite", [f"{__name__}:Slow", "random"], 300
-    alone = tmp_path / "alone.sqlite"
-    expected = fl.play_match("kuhn_poker", agents, games, SEED, store=alone)
-    command = [sys.executable, "-m", "foglight", "match", *agents, "--game", "kuhn_poker", "--games", str(games)]
-    command += ["--seed", str(SEED), "--on", cluster.address, "--store", str(store), "--json"]
-    driver = subprocess.Popen(command, cwd=Path(__file__).parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    while driver.poll() is None and count(store) < games // 4:
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+@pytest.mark.parametrize("place", ["the cluster", pytest.param("one process", marks=pytest.mark.long)])
+def test_a_driver_that_is_killed_is_resumed_by_the_same_command(cluster, run, tmp_path, place):
+    mark, store, alone = tmp_path / "mark", tmp_path / "games.sqlite", tmp_path / "alone.sqlite"
+    command = ["tournament", f"{__name__}:Slow(mark={mark})", "random", "first_legal", "--game", "kuhn_poker"]
+    command += ["--games", "40", "--seed", str(SEED), "--json"]
+    expected = run(*command, "--store", str(alone))
+    mark.mkdir()
+    far = [*command, "--store", str(store), "--on", cluster.address]
+    driver = subprocess.Popen([sys.executable, "-m", "foglight", *far], cwd=Path(__file__).parent)
+    while driver.poll() is None and count(store) < 30:
         time.sleep(0.01)
-    driver.send_signal(signal.SIGKILL)
-    driver.communicate()
-    assert driver.returncode == -signal.SIGKILL and games // 4 <= count(store) < games
+    driver.kill()
+    assert driver.wait() == -signal.SIGKILL and 30 <= count(store) < 120
     kept = stored(store)[1]
-    assert fl.play_match("kuhn_poker", agents, games, SEED, store=store) == expected
+    limit = time.monotonic() + 60
+    while players() and time.monotonic() < limit:
+        time.sleep(0.01)
+    assert not players(), "workers of a dead driver keep their cores"
+    mark.rmdir()
+    assert run(*(far if place == "the cluster" else far[:-2])) == expected and expected[0] == 0
     assert stored(store) == stored(alone) and set(kept) < set(stored(store)[1])
 
 
@@ -155,25 +169,10 @@ def test_a_file_that_an_option_names_travels(cluster, tmp_path, monkeypatch):
 # Pieces ---------------------------------------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def dying():
-    def work(folder, piece):
-        mark = Path(folder) / str(piece)
-        if piece % 10 == 3 and not mark.exists():
-            mark.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return os.getpid(), piece * piece
-
-    yield work
-
-
 @pytest.mark.long
 def test_workers_that_are_killed_lose_nothing(cluster, tmp_path):
-    with opened(cluster.address, modules=[__name__]) as place:
-        run = list(place.run(dying, [Lot(str(tmp_path), range(40))]))
-        assert place.deaths == 4
-    found = [(piece, square) for done in run for piece, (_, square) in zip(done.pieces, done.results, strict=True)]
-    assert sorted(found) == [(piece, piece**2) for piece in range(40)]
+    with opened(cluster.address, modules=["test_pieces"]) as place:
+        assert died_and_done(place, tmp_path, 40) == 4
 
 
 # At greater length ----------------------------------------------------------------------------------------------
@@ -183,7 +182,7 @@ def test_workers_that_are_killed_lose_nothing(cluster, tmp_path):
 def test_no_more_workers_than_allowed(cluster, tmp_path):
     for piece in range(40):
         (tmp_path / str(piece)).touch()  # so that nothing dies
-    with opened(Where(cluster.address, 1), modules=[__name__]) as place:
+    with opened(Where(cluster.address, 1), modules=["test_pieces"]) as place:
         assert {len(place._crew) for _ in place.run(dying, [Lot(str(tmp_path), range(40))])} == {1}
 
 
@@ -219,8 +218,7 @@ def test_a_client_outside_of_the_cluster():
     with contextlib.closing(socket.socket()) as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    head = {**NODE, "include_dashboard": False, "ray_client_server_port": port}
-    cluster = cluster_utils.Cluster(True, head_node_args=head)
+    cluster = cluster_utils.Cluster(True, head_node_args={**HEAD, "ray_client_server_port": port})
     try:
         far = fl.play_match("kuhn_poker", AGENTS[:2], 200, SEED, f"ray://127.0.0.1:{port}")
     finally:

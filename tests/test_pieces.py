@@ -230,16 +230,18 @@ def dying():
     yield work
 
 
+def died_and_done(place, folder, pieces):
+    """How many workers died of so many pieces, each of which gave one result."""
+    run = list(place.run(dying, [Lot(str(folder), range(pieces))]))
+    found = [pair for done in run for pair in zip(done.pieces, done.results, strict=True)]
+    assert sorted(found) == [(piece, piece * piece) for piece in range(pieces)]
+    return place.deaths
+
+
 @pytest.mark.parametrize("workers", [2, pytest.param(8, marks=pytest.mark.long)])
 def test_what_died_with_a_worker_is_done_by_another(tmp_path, workers):
     with opened(workers) as place:
-        found = [
-            pair
-            for done in place.run(dying, [Lot(str(tmp_path), range(100))])
-            for pair in zip(done.pieces, done.results, strict=True)
-        ]
-        assert place.deaths == 10
-    assert sorted(found) == [(piece, piece * piece) for piece in range(100)]
+        assert died_and_done(place, tmp_path, 100) == 10
 
 
 @contextmanager
