@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -143,15 +143,18 @@ def kills(most: int = KILLS, on: str = "local") -> None:
     """A tournament on eight processes, or on all cores by Ray, whose workers are killed at random moments."""
     games, agents = ["kuhn_poker"], [f"{__name__}:Sleeper", "first_legal", "random"]
     random_, killed, resumed, each = random.Random(0), 0, 0, 20 * most
-    pause = 0.1 if on == "local" else 1.0  # a worker of Ray takes a second to start
+    # a worker of Ray takes seconds to start: it is killed when it has been seen at play a few times
+    pause, looks = (0.1, 0) if on == "local" else (1.0, 3)
     with tempfile.TemporaryDirectory() as folder:
         store, over = Path(folder) / "games.sqlite", threading.Event()
 
         def hunt() -> None:
             nonlocal killed
+            seen: Counter[int] = Counter()
             while not over.wait(random_.uniform(0.0, pause)) and killed < most:
-                prey = children() if on == "local" else players()
-                if prey:
+                found = children() if on == "local" else players()
+                seen.update(found)
+                if prey := [process for process in found if seen[process] > looks]:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(random_.choice(prey), signal.SIGKILL)
                         killed += 1

@@ -1,5 +1,6 @@
 """Shared by all commands: the app and its groups, the consoles, tables and progress bars."""
 
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -94,7 +95,7 @@ class Bar:
         self, done: int, total: int, exploitability: float | None = None, loss: float | None = None, now: str = ""
     ) -> None:
         self._text = now or self._noun
-        self._text += "" if loss is None else f", loss {loss:.2e}"
+        self._text += "" if loss is None or math.isnan(loss) else f", loss {loss:.2e}"
         self._text += "" if exploitability is None else f", exploitability {exploitability:.2e}"
         self._show(completed=done, total=total)
 

@@ -25,7 +25,10 @@ from foglight.version import __version__
 _LOOK = 1.0  # seconds between two looks at the nodes of the cluster
 _PATIENCE = 10.0  # seconds that workers get to close what they have open
 _STORE = 512 * 2**20  # bytes of shared memory of a Ray that we start
+_AGAIN = "start it, and give the same command again: what is done stays done"
 _AUTH = "RAY_AUTH_MODE"  # environment variable: whether this process and its children show a token to others
+_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # and no settings
+_SETTINGS = b"\4"  # the kind of frame that a server of HTTP/2, which gRPC is made of, answers with
 _LARGE = 100_000  # bytes from which something is put into shared memory, and not sent to each worker
 
 
@@ -68,12 +71,18 @@ class Cluster(Crew):
 
     def _look(self, pieces: int) -> None:
         """Give every node as many actors as it has room for."""
-        nodes = {node["NodeID"]: node for node in self._ray.nodes() if node["Alive"]}
+        try:
+            nodes = {node["NodeID"]: node for node in self._ray.nodes() if node["Alive"]}
+        except Exception as error:  # whatever Ray raises when its head is gone
+            raise BadInput(f"the cluster is out of reach ({_last_line(error)}); {_AGAIN}") from None
+        if not nodes:
+            raise BadInput(f"no node of the cluster is alive any more; {_AGAIN}")
         slots = {name: self._slots(node) for name, node in nodes.items() if name not in self._refused}
         if not sum(slots.values()):
             if reasons := [reason for name, reason in self._refused.items() if name in nodes]:
                 raise BadInput(f"no node of the cluster can be used: {reasons[0]}")
-            need = f"{self._threads} cores" + (f" and {self._memory / 2**30:.1f} GiB" if self._memory else "")
+            cores = f"{self._threads} core{'s' * (self._threads > 1)}"
+            need = cores + (f" and {self._memory / 2**30:.1f} GiB" if self._memory else "")
             if not any(actor.node in nodes for actor in self._crew):
                 raise BadInput(f"no node of the cluster has {need}; add one, or ask for less")
         for actor in self._crew:
@@ -241,12 +250,16 @@ def _restore(auth: str | None) -> None:
 
 
 def _check_reachable(address: str) -> None:
-    """Raise BadInput if nobody answers at an address: Ray would try for minutes."""
+    """Raise BadInput if nobody answers at an address as a server of gRPC does: Ray would try for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     try:
-        socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
+        with socket.create_connection((host, int(port)), timeout=_PATIENCE) as connection:
+            connection.sendall(_GREETING)
+            answer = connection.recv(9)
     except (OSError, ValueError) as error:
         raise BadInput(f"cannot join the cluster at {address} ({error}); write HOST:PORT or ray://HOST:PORT") from None
+    if answer[3:4] != _SETTINGS and not os.environ.get("RAY_USE_TLS"):
+        raise BadInput(f"cannot join the cluster at {address} (what listens there is not Ray); look up its port")
 
 
 def _last_line(error: Exception) -> str:
