@@ -6,6 +6,7 @@ whatever is killed.
 
 import contextlib
 import os
+import platform
 import shutil
 import signal
 import socket
@@ -13,6 +14,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -252,10 +254,60 @@ def test_a_cluster_that_is_not_there_gets_one_line(run):
     assert err.count("\n") == 1
 
 
-def test_more_cores_than_any_node_has_get_one_line(cluster):
-    line = "no node of the cluster has 64 cores; add one, or ask for less"
-    with pytest.raises(fl.BadInput, match=line), opened(cluster.address, threads=64) as place:
+@pytest.mark.parametrize("answer", [b"HTTP/1.0 400 Bad Request\r\n\r\n", b""])
+def test_a_port_where_something_else_listens_gets_one_line(answer):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(100)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        address = "{}:{}".format(*server.getsockname())
+        with pytest.raises(fl.BadInput, match=f"cannot join the cluster at {address} .what listens there is not Ray"):
+            opened(address)
+        thread.join()
+
+
+def test_another_python_than_the_cluster_has_gets_one_line(cluster, monkeypatch):
+    monkeypatch.setattr("ray._private.utils.compute_version_info", lambda: (ray.__version__, "3.9.1"))
+    with pytest.raises(fl.BadInput, match=r"cannot join the cluster at .*Version mismatch") as raised:
+        opened(cluster.address)
+    line = str(raised.value)
+    assert "Python: 3.9.1" in line and f"Python: {platform.python_version()}" in line and "\n" not in line
+
+
+@pytest.mark.parametrize(
+    ("needs", "words"), [({"threads": 64}, "64 cores"), ({"memory": 2**50}, "1 core and 1048576.0 GiB")]
+)
+def test_more_than_any_node_has_gets_one_line(cluster, needs, words):
+    line = f"no node of the cluster has {words}; add one, or ask for less"
+    with pytest.raises(fl.BadInput, match=line), opened(cluster.address, **needs) as place:
         list(place.run(dying, [Lot("", [1])]))
+
+
+@pytest.mark.long
+def test_a_cluster_that_goes_away_gets_one_line_and_the_match_goes_on_here(tmp_path):
+    short = cluster_utils.Cluster(True, head_node_args={**HEAD, "num_cpus": 0})
+    node, left = short.add_node(**NODE), [1]
+    store, agents = tmp_path / "games.sqlite", ["foglight.bench.pieces:Sleeper", "random"]
+
+    def progress(done, total):
+        if done > 20 and left:
+            left.clear()
+            short.remove_node(node, allow_graceful=False)
+
+    try:
+        with pytest.raises(fl.BadInput, match="no node of the cluster has 1 core; add one, or ask for less"):
+            fl.play_match("kuhn_poker", agents, 400, SEED, short.address, store, progress)
+    finally:
+        short.shutdown()
+    assert 20 < count(store) < 400
+    assert fl.play_match("kuhn_poker", agents, 400, SEED, store=store).games == 400
+    assert not ray.is_initialized()
 
 
 def test_without_ray_a_line_says_what_to_install(run, monkeypatch):

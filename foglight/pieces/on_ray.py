@@ -265,4 +265,6 @@ def _check_reachable(address: str) -> None:
 def _last_line(error: Exception) -> str:
     """What an error of Ray says, without the tracebacks before it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if lines and lines[0].startswith("Version mismatch"):  # of Ray or Python; all lines are needed to see which
+        return " ".join(lines)
     return lines[-1] if lines else type(error).__name__
