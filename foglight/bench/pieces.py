@@ -186,16 +186,16 @@ def children() -> list[int]:
     return [process for process, parent in parents().items() if parent == os.getpid()]
 
 
-def players() -> list[int]:
-    """The workers of a Ray of this process that are playing; Ray sets their titles."""
+def players(title: bytes = b"ray::_Actor.answer") -> list[int]:
+    """The workers of a Ray of this process that are playing, or those with another title; Ray sets titles."""
     above, found = parents(), []
     for process in above:
         with contextlib.suppress(OSError):
-            title = Path(f"/proc/{process}/cmdline").read_bytes()
+            shown = Path(f"/proc/{process}/cmdline").read_bytes()
             line = [process]
             while line[-1] in above:
                 line.append(above[line[-1]])
-            if title.startswith(b"ray::_Actor.answer") and os.getpid() in line:
+            if shown.startswith(title) and os.getpid() in line:
                 found.append(process)
     return found
 

@@ -235,7 +235,9 @@ def _connected(place: str, modules: Sequence[str]) -> tuple[Any, bool]:
         ray.init(**options)
     except Exception as error:  # whatever keeps Ray from it
         what = "start Ray" if place == "ray" else f"join the cluster at {place}"
-        raise BadInput(f"cannot {what} ({_last_line(error)})") from None
+        # Ray shows a token of this machine's only to a cluster that it has found by itself
+        advice = f"; if it asks for a token, set {_AUTH}=token" if isinstance(error, ConnectionError) else ""
+        raise BadInput(f"cannot {what} ({_last_line(error)}){advice}") from None
     return ray, True
 
 
