@@ -16,6 +16,8 @@ import sys
 import textwrap
 import threading
 import time
+from collections import Counter
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +32,7 @@ from test_pieces import died_and_done, dying  # noqa: E402
 
 import foglight as fl  # noqa: E402
 from foglight.bench.pieces import players  # noqa: E402
-from foglight.pieces import Lot, Where, opened  # noqa: E402
+from foglight.pieces import Lot, Where, on_ray, opened  # noqa: E402
 
 GAMES, AGENTS = ["kuhn_poker", "phantom_ttt"], ["random", "first_legal", "pimc(iterations=20)"]
 EACH, SEED = 60, 4
@@ -157,8 +159,6 @@ def test_a_package_that_is_not_installed_travels(cluster, tmp_path, monkeypatch)
 
 @pytest.mark.long
 def test_a_file_that_an_option_names_travels(cluster, tmp_path, monkeypatch):
-    from foglight.pieces import on_ray
-
     monkeypatch.chdir(tmp_path)
     fl.solve("kuhn_poker", 50).save("table.npz")
     agents = ["policy(table.npz)", "random"]
@@ -178,6 +178,24 @@ def test_workers_that_are_killed_lose_nothing(cluster, tmp_path):
 
 
 # At greater length ----------------------------------------------------------------------------------------------
+
+
+def test_a_node_is_refused_after_three_failures_in_a_row(monkeypatch, capsys):
+    """Failures of a long run do not add up: here a worker starts after every second one."""
+    dead, alive = Future(), Future()
+    dead.set_exception(ray.exceptions.RayActorError())
+    alive.set_result(on_ray._versions())
+    monkeypatch.setattr(ray, "nodes", lambda: [{"NodeID": "n", "Alive": True, "NodeManagerAddress": "10.0.0.9"}])
+    monkeypatch.setattr(ray, "kill", lambda actor: None)
+    cluster = object.__new__(on_ray.Cluster)
+    cluster._ray, cluster._crew, cluster._failures, cluster._refused = ray, [], Counter(), {}
+    for future in [dead, dead, alive] * 2 + [dead] * 3:
+        assert not cluster._refused
+        hand = on_ray.Actor(actor=None, node="n")
+        cluster._crew.append(hand)
+        cluster._outcome(hand, None, future)
+    assert "node 10.0.0.9 is not used, for workers cannot start there" in cluster._refused["n"]
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 @pytest.mark.long

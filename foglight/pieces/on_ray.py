@@ -256,11 +256,14 @@ def _check_reachable(address: str) -> None:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     try:
         with socket.create_connection((host, int(port)), timeout=_PATIENCE) as connection:
-            connection.sendall(_GREETING)
-            answer = connection.recv(9)
+            if os.environ.get("RAY_USE_TLS", "0") in ("0", "false"):
+                connection.sendall(_GREETING)
+                strange = connection.recv(9)[3:4] != _SETTINGS
+            else:
+                strange = False  # it would have to be greeted in cipher
     except (OSError, ValueError) as error:
         raise BadInput(f"cannot join the cluster at {address} ({error}); write HOST:PORT or ray://HOST:PORT") from None
-    if answer[3:4] != _SETTINGS and not os.environ.get("RAY_USE_TLS"):
+    if strange:
         raise BadInput(f"cannot join the cluster at {address} (what listens there is not Ray); look up its port")
 
 
