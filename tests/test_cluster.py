@@ -239,7 +239,12 @@ def test_a_client_outside_of_the_cluster():
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     cluster = cluster_utils.Cluster(True, head_node_args={**HEAD, "ray_client_server_port": port})
+    limit = time.monotonic() + 60
     try:
+        while time.monotonic() < limit:  # Ray does not wait for it
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                break
+            time.sleep(0.05)
         far = fl.play_match("kuhn_poker", AGENTS[:2], 200, SEED, f"ray://127.0.0.1:{port}")
     finally:
         cluster.shutdown()
