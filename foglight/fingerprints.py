@@ -264,11 +264,12 @@ def _folders() -> list[str]:
 
 def files_of(values: Iterable[Any]) -> str:
     """A digest of the contents of all files that are named by these values or inside of them; empty if none is."""
-    paths = sorted(set(_paths(values)))
+    paths = sorted(set(paths_of(values)))
     return _digest(map(_content, paths)) if paths else ""
 
 
-def _paths(values: Iterable[Any]) -> Iterator[Path]:
+def paths_of(values: Iterable[Any]) -> Iterator[Path]:
+    """The files that are named by these values or inside of them."""
     for value in values:
         if isinstance(value, str | Path):
             path = Path(value)
@@ -278,9 +279,9 @@ def _paths(values: Iterable[Any]) -> Iterator[Path]:
             except (OSError, ValueError):  # a text that cannot be a path
                 pass
         elif isinstance(value, tuple | list):
-            yield from _paths(value)
+            yield from paths_of(value)
         elif hasattr(value, "arguments"):  # a Spec, such as value(FILE)
-            yield from _paths(argument for _, argument in value.arguments)
+            yield from paths_of(argument for _, argument in value.arguments)
 
 
 def _content(path: Path) -> str:

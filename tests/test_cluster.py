@@ -6,6 +6,7 @@ whatever is killed.
 
 import contextlib
 import os
+import platform
 import shutil
 import signal
 import socket
@@ -13,7 +14,10 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import threading
 import time
+from collections import Counter
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,18 +28,22 @@ os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 ray = pytest.importorskip("ray", reason="a cluster needs Ray, the extra foglight[cluster]")
 cluster_utils = pytest.importorskip("ray.cluster_utils", reason="a cluster needs Ray, the extra foglight[cluster]")
 
+from test_pieces import died_and_done, dying  # noqa: E402
+
 import foglight as fl  # noqa: E402
-from foglight.pieces import Lot, Where, opened  # noqa: E402
+from foglight.bench.pieces import players  # noqa: E402
+from foglight.pieces import Lot, Where, on_ray, opened  # noqa: E402
 
 GAMES, AGENTS = ["kuhn_poker", "phantom_ttt"], ["random", "first_legal", "pimc(iterations=20)"]
-EACH, SEED = 120, 4
-NODE = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
+EACH, SEED = 60, 4
+NODE = {"num_cpus": 1, "object_store_memory": 80 * 2**20, "include_log_monitor": False}
+HEAD = {**NODE, "include_dashboard": False, "no_monitor": True}
 
 
 @pytest.fixture(scope="module")
 def cluster():
     # the head has no core, so that every node that works can be killed
-    cluster = cluster_utils.Cluster(True, head_node_args={**NODE, "num_cpus": 0, "include_dashboard": False})
+    cluster = cluster_utils.Cluster(True, head_node_args={**HEAD, "num_cpus": 0})
     for _ in range(2):
         cluster.add_node(**NODE)
     yield cluster
@@ -70,7 +78,7 @@ def test_a_tournament_survives_the_death_of_a_node(cluster, table, tmp_path):
 
     store = tmp_path / "games.sqlite"
     result = fl.play_tournament(GAMES, AGENTS, EACH, SEED, cluster.address, store, progress)
-    assert killed_at and killed_at[0] < result.played == 720
+    assert killed_at and killed_at[0] < result.played == 360
     assert (result, stored(store)) == table
     assert str(result) == str(table[0])
     assert not ray.is_initialized()
@@ -78,27 +86,37 @@ def test_a_tournament_survives_the_death_of_a_node(cluster, table, tmp_path):
 
 @dataclass
 class Slow(fl.Agent):
-    """It plays its first legal action, 5 ms later."""
+    """It plays its first legal action, 30 ms later as long as the folder `mark` is there."""
+
+    mark: str = ""
 
     def act(self, actions=None):
-        time.sleep(0.005)
+        if Path(self.mark).is_dir():
+            time.sleep(0.03)
         return (actions or self.legal_actions())[0]
 
 
-def test_a_driver_that_is_killed_is_resumed_by_one_process(cluster, tmp_path):
-    store, agents, games = tmp_path / "games.sqlite", [f"{__name__}:Slow", "random"], 300
-    alone = tmp_path / "alone.sqlite"
-    expected = fl.play_match("kuhn_poker", agents, games, SEED, store=alone)
-    command = [sys.executable, "-m", "foglight", "match", *agents, "--game", "kuhn_poker", "--games", str(games)]
-    command += ["--seed", str(SEED), "--on", cluster.address, "--store", str(store), "--json"]
-    driver = subprocess.Popen(command, cwd=Path(__file__).parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    while driver.poll() is None and count(store) < games // 4:
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+@pytest.mark.parametrize("place", ["the cluster", pytest.param("one process", marks=pytest.mark.long)])
+def test_a_driver_that_is_killed_is_resumed_by_the_same_command(cluster, run, tmp_path, place):
+    mark, store, alone = tmp_path / "mark", tmp_path / "games.sqlite", tmp_path / "alone.sqlite"
+    command = ["tournament", f"{__name__}:Slow(mark={mark})", "random", "first_legal", "--game", "kuhn_poker"]
+    command += ["--games", "40", "--seed", str(SEED), "--json"]
+    expected = run(*command, "--store", str(alone))
+    mark.mkdir()
+    far = [*command, "--store", str(store), "--on", cluster.address]
+    driver = subprocess.Popen([sys.executable, "-m", "foglight", *far], cwd=Path(__file__).parent)
+    while driver.poll() is None and count(store) < 30:
         time.sleep(0.01)
-    driver.send_signal(signal.SIGKILL)
-    driver.communicate()
-    assert driver.returncode == -signal.SIGKILL and games // 4 <= count(store) < games
+    driver.kill()
+    assert driver.wait() == -signal.SIGKILL and 30 <= count(store) < 120
     kept = stored(store)[1]
-    assert fl.play_match("kuhn_poker", agents, games, SEED, store=store) == expected
+    limit = time.monotonic() + 60
+    while (left := players(b"ray::_Actor")) and time.monotonic() < limit:
+        time.sleep(0.01)
+    assert not left, "workers of a dead driver keep their cores"
+    mark.rmdir()
+    assert run(*(far if place == "the cluster" else far[:-2])) == expected and expected[0] == 0
     assert stored(store) == stored(alone) and set(kept) < set(stored(store)[1])
 
 
@@ -139,38 +157,52 @@ def test_a_package_that_is_not_installed_travels(cluster, tmp_path, monkeypatch)
         del sys.modules[name]
 
 
+@pytest.mark.long
+def test_a_file_that_an_option_names_travels(cluster, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fl.solve("kuhn_poker", 50).save("table.npz")
+    agents = ["policy(table.npz)", "random"]
+    here = fl.play_match("kuhn_poker", agents, 40, SEED, store="here.sqlite")
+    monkeypatch.setattr(on_ray.os, "getcwd", lambda: "/nowhere")  # so that workers do not find the file by its path
+    assert fl.play_match("kuhn_poker", agents, 40, SEED, cluster.address, "there.sqlite") == here
+    assert stored("there.sqlite") == stored("here.sqlite")
+
+
 # Pieces ---------------------------------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def dying():
-    def work(folder, piece):
-        mark = Path(folder) / str(piece)
-        if piece % 10 == 3 and not mark.exists():
-            mark.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return os.getpid(), piece * piece
-
-    yield work
 
 
 @pytest.mark.long
 def test_workers_that_are_killed_lose_nothing(cluster, tmp_path):
-    with opened(cluster.address, modules=[__name__]) as place:
-        run = list(place.run(dying, [Lot(str(tmp_path), range(40))]))
-        assert place.deaths == 4
-    found = [(piece, square) for done in run for piece, (_, square) in zip(done.pieces, done.results, strict=True)]
-    assert sorted(found) == [(piece, piece**2) for piece in range(40)]
+    with opened(cluster.address, modules=["test_pieces"]) as place:
+        assert died_and_done(place, tmp_path, 40) == 4
 
 
 # At greater length ----------------------------------------------------------------------------------------------
+
+
+def test_a_node_is_refused_after_three_failures_in_a_row(monkeypatch, capsys):
+    """Failures of a long run do not add up: here a worker starts after every second one."""
+    dead, alive = Future(), Future()
+    dead.set_exception(ray.exceptions.RayActorError())
+    alive.set_result(on_ray._versions())
+    monkeypatch.setattr(ray, "nodes", lambda: [{"NodeID": "n", "Alive": True, "NodeManagerAddress": "10.0.0.9"}])
+    monkeypatch.setattr(ray, "kill", lambda actor: None)
+    cluster = object.__new__(on_ray.Cluster)
+    cluster._ray, cluster._crew, cluster._failures, cluster._refused = ray, [], Counter(), {}
+    for future in [dead, dead, alive] * 2 + [dead] * 3:
+        assert not cluster._refused
+        hand = on_ray.Actor(actor=None, node="n")
+        cluster._crew.append(hand)
+        cluster._outcome(hand, None, future)
+    assert "node 10.0.0.9 is not used, for workers cannot start there" in cluster._refused["n"]
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 @pytest.mark.long
 def test_no_more_workers_than_allowed(cluster, tmp_path):
     for piece in range(40):
         (tmp_path / str(piece)).touch()  # so that nothing dies
-    with opened(Where(cluster.address, 1), modules=[__name__]) as place:
+    with opened(Where(cluster.address, 1), modules=["test_pieces"]) as place:
         assert {len(place._crew) for _ in place.run(dying, [Lot(str(tmp_path), range(40))])} == {1}
 
 
@@ -192,13 +224,12 @@ def test_a_node_with_another_version_is_refused(cluster, table, tmp_path, monkey
 
 
 @pytest.mark.long
-def test_a_ray_that_is_started_here_and_ended(run):
+def test_a_ray_that_is_started_here_and_ended_and_a_cluster_after_it(cluster, run):
     command = ["tournament", *AGENTS[:2], "--game", GAMES[0], "--games", str(EACH), "--seed", str(SEED)]
     expected = run(*command, "--json")
-    # in a process of its own: one that has had a Ray of its own cannot join a cluster afterwards
-    far = [sys.executable, "-m", "foglight", *command, "--json", "--on", "ray", "--workers", "2"]
-    done = subprocess.run(far, capture_output=True, text=True, timeout=120)
-    assert (done.returncode, done.stdout, done.stderr) == expected and expected[0] == 0
+    assert run(*command, "--json", "--on", "ray", "--workers", "2") == expected and expected[0] == 0
+    assert not ray.is_initialized()
+    assert run(*command, "--json", "--on", cluster.address) == expected
 
 
 @pytest.mark.long
@@ -207,9 +238,13 @@ def test_a_client_outside_of_the_cluster():
     with contextlib.closing(socket.socket()) as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    head = {**NODE, "include_dashboard": False, "ray_client_server_port": port}
-    cluster = cluster_utils.Cluster(True, head_node_args=head)
+    cluster = cluster_utils.Cluster(True, head_node_args={**HEAD, "ray_client_server_port": port})
+    limit = time.monotonic() + 60
     try:
+        while time.monotonic() < limit:  # Ray does not wait for it
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                break
+            time.sleep(0.05)
         far = fl.play_match("kuhn_poker", AGENTS[:2], 200, SEED, f"ray://127.0.0.1:{port}")
     finally:
         cluster.shutdown()
@@ -242,10 +277,60 @@ def test_a_cluster_that_is_not_there_gets_one_line(run):
     assert err.count("\n") == 1
 
 
-def test_more_cores_than_any_node_has_get_one_line(cluster):
-    line = "no node of the cluster has 64 cores; add one, or ask for less"
-    with pytest.raises(fl.BadInput, match=line), opened(cluster.address, threads=64) as place:
+@pytest.mark.parametrize("answer", [b"HTTP/1.0 400 Bad Request\r\n\r\n", b""])
+def test_a_port_where_something_else_listens_gets_one_line(answer):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(100)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        address = "{}:{}".format(*server.getsockname())
+        with pytest.raises(fl.BadInput, match=f"cannot join the cluster at {address} .what listens there is not Ray"):
+            opened(address)
+        thread.join()
+
+
+def test_another_python_than_the_cluster_has_gets_one_line(cluster, monkeypatch):
+    monkeypatch.setattr("ray._private.utils.compute_version_info", lambda: (ray.__version__, "3.9.1"))
+    with pytest.raises(fl.BadInput, match=r"cannot join the cluster at .*Version mismatch") as raised:
+        opened(cluster.address)
+    line = str(raised.value)
+    assert "Python: 3.9.1" in line and f"Python: {platform.python_version()}" in line and "\n" not in line
+
+
+@pytest.mark.parametrize(
+    ("needs", "words"), [({"threads": 64}, "64 cores"), ({"memory": 2**50}, "1 core and 1048576.0 GiB")]
+)
+def test_more_than_any_node_has_gets_one_line(cluster, needs, words):
+    line = f"no node of the cluster has {words}; add one, or ask for less"
+    with pytest.raises(fl.BadInput, match=line), opened(cluster.address, **needs) as place:
         list(place.run(dying, [Lot("", [1])]))
+
+
+@pytest.mark.long
+def test_a_cluster_that_goes_away_gets_one_line_and_the_match_goes_on_here(tmp_path):
+    short = cluster_utils.Cluster(True, head_node_args={**HEAD, "num_cpus": 0})
+    node, left = short.add_node(**NODE), [1]
+    store, agents = tmp_path / "games.sqlite", ["foglight.bench.pieces:Sleeper", "random"]
+
+    def progress(done, total):
+        if done > 20 and left:
+            left.clear()
+            short.remove_node(node, allow_graceful=False)
+
+    try:
+        with pytest.raises(fl.BadInput, match="no node of the cluster has 1 core; add one, or ask for less"):
+            fl.play_match("kuhn_poker", agents, 400, SEED, short.address, store, progress)
+    finally:
+        short.shutdown()
+    assert 20 < count(store) < 400
+    assert fl.play_match("kuhn_poker", agents, 400, SEED, store=store).games == 400
+    assert not ray.is_initialized()
 
 
 def test_without_ray_a_line_says_what_to_install(run, monkeypatch):

@@ -1,5 +1,7 @@
 """Pieces of work in several processes: each gives one result, whatever dies; and the driver stays in charge."""
 
+import contextlib
+import json
 import multiprocessing
 import os
 import pickle
@@ -9,14 +11,32 @@ import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from rich.console import Console
 
 import foglight as fl
 from foglight import compile as compiling
-from foglight.pieces import DEATHS, Batch, Crew, Hand, Here, Lot, Outcome, Schedule, Where, WorkersLost, opened, where
+from foglight.arena.entrants import entrant, relocated, seated
+from foglight.names import Spec, parse_spec
+from foglight.pieces import (
+    DEATHS,
+    Batch,
+    Crew,
+    Hand,
+    Here,
+    Lot,
+    Outcome,
+    Schedule,
+    Where,
+    WorkersLost,
+    luggage,
+    opened,
+    where,
+)
 from foglight.pieces.local import Processes
 
 LOTS = [Lot(10, range(7)), Lot(20, ()), Lot(30, [1]), Lot(40, range(200))]
@@ -210,16 +230,18 @@ def dying():
     yield work
 
 
+def died_and_done(place, folder, pieces):
+    """How many workers died of so many pieces, each of which gave one result."""
+    run = list(place.run(dying, [Lot(str(folder), range(pieces))]))
+    found = [pair for done in run for pair in zip(done.pieces, done.results, strict=True)]
+    assert sorted(found) == [(piece, piece * piece) for piece in range(pieces)]
+    return place.deaths
+
+
 @pytest.mark.parametrize("workers", [2, pytest.param(8, marks=pytest.mark.long)])
 def test_what_died_with_a_worker_is_done_by_another(tmp_path, workers):
     with opened(workers) as place:
-        found = [
-            pair
-            for done in place.run(dying, [Lot(str(tmp_path), range(100))])
-            for pair in zip(done.pieces, done.results, strict=True)
-        ]
-        assert place.deaths == 10
-    assert sorted(found) == [(piece, piece * piece) for piece in range(100)]
+        assert died_and_done(place, tmp_path, 100) == 10
 
 
 @contextmanager
@@ -251,6 +273,34 @@ def test_a_match_says_which_game_ends_its_workers(monkeypatch):
     monkeypatch.setattr(match, "_play", dies)
     with pytest.raises(RuntimeError, match="number 7 of random against first_legal has ended 3 workers in a row"):
         fl.play_match("kuhn_poker", ["random", "first_legal"], games=20, workers=2)
+
+
+@dataclass
+class Mortal(fl.Agent):
+    """Its worker dies in the first game, and in the first game after that; files say that it has."""
+
+    folder: str = ""
+
+    def act(self, actions=None):
+        for mark in (Path(self.folder) / "once", Path(self.folder) / "twice"):
+            with contextlib.suppress(FileExistsError):
+                mark.touch(exist_ok=False)
+                os.kill(os.getpid(), signal.SIGKILL)
+        return (actions or self.legal_actions())[0]
+
+
+def test_the_bar_shows_how_many_workers_died(run, monkeypatch, tmp_path):
+    shown = Console(file=StringIO(), force_terminal=True, width=150)
+    monkeypatch.setattr("foglight.cli._app.err", shown)
+    match = ["match", f"{__name__}:Mortal(folder={tmp_path})", "random", "--game", "kuhn_poker", "--games", "30"]
+    code, out, _ = run(*match, "--workers", "2", "--json")
+    assert code == 0 and json.loads(out)["games"] == 30
+    text = shown.file.getvalue()
+    assert "games, 1 worker died" in text and "games, 2 workers died" in text and "3 workers" not in text
+    assert text.index("30/30") > text.index("2 workers died")
+    shown.file.truncate(0)
+    assert run(*match, "--workers", "2")[0] == 0
+    assert "30/30" in shown.file.getvalue() and "died" not in shown.file.getvalue()
 
 
 # Errors ---------------------------------------------------------------------------------------------------------
@@ -445,6 +495,77 @@ def test_threads_and_memory_of_agents_are_declared(monkeypatch):
     with pytest.raises(Enough) as needs:
         fl.play_match("kuhn_poker", [Heavy(), Heavy(threads=2)], games=2, workers=2)
     assert needs.value.args == (3, 2 * 2**30, sorted(["foglight.games.kuhn_poker", __name__]))
+
+
+@pytest.fixture
+def travelled(tmp_path, monkeypatch):
+    """A file of another machine's, at a path that is not here: the path, and where it is here."""
+    monkeypatch.setattr(luggage, "_places", {})
+    monkeypatch.setattr(luggage, "cache_folder", lambda: tmp_path / "kernels")
+    luggage.unpack("far/table.npz", b"content")
+    return "far/table.npz", luggage.path_here("./far/table.npz")
+
+
+def test_a_file_is_kept_once_by_its_content(travelled, tmp_path):
+    copy = Path(travelled[1])
+    assert copy.read_bytes() == b"content" and copy.suffix == ".npz" and copy.is_relative_to(tmp_path / "files")
+    luggage.unpack("elsewhere/same.npz", b"content")
+    assert luggage.path_here("elsewhere/same.npz") == str(copy)
+    copy.write_bytes(b"damaged")
+    luggage.unpack("far/table.npz", b"content")
+    assert copy.read_bytes() == b"content" and list(copy.parent.iterdir()) == [copy]
+    luggage.unpack("far/table.npz", b"CONTENT")
+    assert Path(luggage.path_here("far/table.npz")).read_bytes() == b"CONTENT"
+
+
+def test_a_file_that_is_here_stays_where_it_is(travelled, tmp_path):
+    there = tmp_path / "here.npz"
+    there.write_bytes(b"mine")
+    luggage.unpack(str(there), b"mine")
+    assert luggage.path_here(str(there)) == str(there)
+    luggage.unpack(str(there), b"ours")
+    assert Path(luggage.path_here(str(there))).read_bytes() == b"ours" and there.read_bytes() == b"mine"
+
+
+def test_programs_do_not_travel(tmp_path):
+    paths = [tmp_path / "network", tmp_path / "engine"]
+    for path, mode in zip(paths, (0o644, 0o755), strict=True):
+        path.write_bytes(b"x")
+        path.chmod(mode)
+    assert luggage.packed(map(str, paths)) == {str(paths[0]): b"x"}
+
+
+def test_options_name_files_where_a_worker_finds_them(travelled):
+    path, copy = travelled
+    spec = parse_spec(f"epimc(leaf=value({path}),depth=2)")
+    assert str(relocated(spec)) == f"epimc(leaf=value({copy}),depth=2)"
+    assert relocated([Path(path), (path, "far"), 3]) == [Path(copy), (copy, "far"), 3]
+    odd = Spec("agent", ((path, path), ("file", "auto")))  # a key is no path
+    assert relocated(odd) == Spec("agent", ((path, copy), ("file", "auto")))
+
+
+@dataclass
+class Reader(fl.Agent):
+    file: str = ""
+
+    def act(self, actions=None):
+        return (actions or self.legal_actions())[int(Path(self.file).read_text())]
+
+
+@pytest.mark.parametrize("form", [lambda path: f"{__name__}:Reader(file={path})", lambda path: Reader(str(path))])
+def test_an_agent_in_a_worker_reads_what_has_travelled(tmp_path, monkeypatch, form):
+    monkeypatch.setattr(luggage, "_places", {})
+    monkeypatch.setattr(luggage, "cache_folder", lambda: tmp_path / "kernels")
+    file = tmp_path / "choice"
+    file.write_text("1")
+    one = entrant(form(file), [])
+    assert one.files == (str(file),)
+    file.unlink()
+    luggage.unpack(str(file), b"1")
+    with contextlib.ExitStack() as stack:
+        (agent,) = seated([one], stack, in_worker=True)
+        assert agent.act([5, 6]) == 6
+    assert one.name.endswith(f"Reader(file={file})")
 
 
 class Script(NamedTuple):

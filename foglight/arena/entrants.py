@@ -9,12 +9,15 @@ import pickle
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from foglight.addresses import class_text
 from foglight.agents import Agent, AgentLike, load_agent
-from foglight.fingerprints import code_of, files_of
+from foglight.fingerprints import code_of, files_of, paths_of
 from foglight.games import load_game
 from foglight.names import BadInput, Spec, parse_spec
+from foglight.pieces.luggage import path_here
 from foglight.rules import Game
 
 
@@ -29,6 +32,7 @@ class Entrant:
     module: str = field(default="foglight", compare=False)  # where its class is
     threads: int = field(default=1, compare=False)
     memory_bytes: int = field(default=0, compare=False)
+    files: tuple[str, ...] = field(default=(), compare=False)  # that its options name
 
     @property
     def takes_time(self) -> bool:
@@ -61,7 +65,7 @@ def entrant(agent: AgentLike, games: Sequence[str | Game]) -> Entrant:
         code = code_of(type(loaded)) + files_of(_options(loaded))
         return Entrant(
             _name(spec, loaded), code, tuple(loaded.options()), spec,
-            type(loaded).__module__, loaded.threads, loaded.memory_bytes,
+            type(loaded).__module__, loaded.threads, loaded.memory_bytes, tuple(map(str, paths_of(_options(loaded)))),
         )  # fmt: skip
 
 
@@ -84,8 +88,11 @@ def seated(entrants: Sequence[Entrant], stack: ExitStack, in_worker: bool = Fals
     """
     agents: list[Agent] = []
     for one in entrants:
+        if in_worker and isinstance(one.source, Agent):
+            own = {option: vars(one.source)[option] for option in one.options if option in vars(one.source)}
+            vars(one.source).update(relocated(own))
         if not isinstance(one.source, Agent):
-            agents.append(stack.enter_context(load_agent(one.source)))
+            agents.append(stack.enter_context(load_agent(relocated(one.source))))
         elif any(agent is one.source for agent in agents):
             try:
                 agents.append(stack.enter_context(copy.deepcopy(one.source)))
@@ -95,3 +102,14 @@ def seated(entrants: Sequence[Entrant], stack: ExitStack, in_worker: bool = Fals
         else:
             agents.append(stack.enter_context(one.source) if in_worker else one.source)
     return agents
+
+
+def relocated(value: Any) -> Any:
+    """A value in which the paths of files that have travelled to this worker are where it finds them."""
+    if isinstance(value, Spec):
+        return Spec(value.name, tuple((key, relocated(argument)) for key, argument in value.arguments))
+    if isinstance(value, dict):
+        return {key: relocated(item) for key, item in value.items()}
+    if type(value) in (tuple, list):
+        return type(value)(map(relocated, value))
+    return type(value)(path_here(str(value))) if isinstance(value, str | Path) else value

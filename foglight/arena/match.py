@@ -330,6 +330,7 @@ def _play_in_parallel(jobs: _Jobs, database: Store, workers: Where, report: _Rep
         threads=max(one.threads for one in entrants),  # they think in turn
         memory=max(sum(one.memory_bytes for one in plan.entrants) for plan in plans),
         modules=sorted({*(one.module for one in entrants), *(type(plan.game).__module__ for plan in plans)}),
+        files=sorted({file for one in entrants for file in one.files}),
     ) as place:
         try:
             for lot, numbers, records in place.run(_playing, [Lot(plan, numbers) for plan, _, numbers in missing]):

@@ -3,8 +3,11 @@
 python -m foglight.bench.pieces overhead    a match of an agent that sleeps 10 ms, on two processes and on Ray
 python -m foglight.bench.pieces rate        results that one driver takes in a second, by the size of batches
 python -m foglight.bench.pieces kills       a tournament whose workers are killed 1,000 times, and what it lost
+
+`kills --on ray` kills workers of a Ray that is started here; `--most 100` kills only so many.
 """
 
+import argparse
 import contextlib
 import os
 import pickle
@@ -15,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -136,18 +139,22 @@ def _record() -> Record:
     return Record((1.0, -1.0), (2, 0, 1, 0), (Timing(1, 1e-5, 1e-5), Timing(1, 1e-5, 1e-5)))
 
 
-def kills(most: int = KILLS) -> None:
-    """A tournament on eight processes, which are killed at random moments."""
+def kills(most: int = KILLS, on: str = "local") -> None:
+    """A tournament on eight processes, or on all cores by Ray, whose workers are killed at random moments."""
     games, agents = ["kuhn_poker"], [f"{__name__}:Sleeper", "first_legal", "random"]
-    random_, killed, each = random.Random(0), 0, 20_000
+    random_, killed, resumed, each = random.Random(0), 0, 0, 20 * most
+    # a worker of Ray takes seconds to start: it is killed when it has been seen at play a few times
+    pause, looks = (0.1, 0) if on == "local" else (1.0, 3)
     with tempfile.TemporaryDirectory() as folder:
         store, over = Path(folder) / "games.sqlite", threading.Event()
 
         def hunt() -> None:
             nonlocal killed
-            while not over.wait(random_.uniform(0.0, 0.1)) and killed < most:
-                prey = children()
-                if prey:
+            seen: Counter[int] = Counter()
+            while not over.wait(random_.uniform(0.0, pause)) and killed < most:
+                found = children() if on == "local" else players()
+                seen.update(found)
+                if prey := [process for process in found if seen[process] > looks]:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(random_.choice(prey), signal.SIGKILL)
                         killed += 1
@@ -155,7 +162,12 @@ def kills(most: int = KILLS) -> None:
         hunter = threading.Thread(target=hunt, daemon=True)
         hunter.start()
         begin = time.perf_counter()
-        result = play_tournament(games, agents, each, 0, Where("local", 8), store)
+        result = None
+        while result is None:
+            try:
+                result = play_tournament(games, agents, each, 0, Where(on, 8), store)
+            except RuntimeError:  # one game has ended three workers in a row, as far as the driver can see
+                resumed += 1
         over.set()
         hunter.join()
         seconds = time.perf_counter() - begin
@@ -164,19 +176,38 @@ def kills(most: int = KILLS) -> None:
             rows, keys = connection.execute(count).fetchone()
         lost, doubled = result.played - keys, rows - keys
         say(f"{killed} kills in {seconds:.0f} s; {lost} of {result.played} games lost, {doubled} doubled")
+        say(f"resumed {resumed} times, after one game had ended three workers in a row")
         same = play_tournament(games, agents, each, 0, Where("local", 8)) == result
         say(f"the table is {'the same' if same else 'NOT the same'} as without kills")
 
 
 def children() -> list[int]:
     """The processes that this one has started."""
-    own = str(os.getpid())
-    found = []
+    return [process for process, parent in parents().items() if parent == os.getpid()]
+
+
+def players(title: bytes = b"ray::_Actor.answer") -> list[int]:
+    """The workers of a Ray of this process that are playing, or those with another title; Ray sets titles."""
+    above, found = parents(), []
+    for process in above:
+        with contextlib.suppress(OSError):
+            shown = Path(f"/proc/{process}/cmdline").read_bytes()
+            line = [process]
+            while line[-1] in above:
+                line.append(above[line[-1]])
+            if shown.startswith(title) and os.getpid() in line:
+                found.append(process)
+    return found
+
+
+def parents() -> dict[int, int]:
+    """All processes of this machine that have not ended, and the process that started each."""
+    found = {}
     for file in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             state, parent = file.read_text().rpartition(")")[2].split()[:2]
-            if parent == own and state != "Z":
-                found.append(int(file.parent.name))
+            if state != "Z":
+                found[int(file.parent.name)] = int(parent)
     return found
 
 
@@ -188,4 +219,9 @@ def say(line: str) -> None:
 if __name__ == "__main__":
     from foglight.bench import pieces as ours  # so that workers find the agent by its address
 
-    {"overhead": ours.overhead, "rate": ours.rate, "kills": ours.kills}[sys.argv[1]]()
+    parser = argparse.ArgumentParser(description="Measure workers on processes and on Ray.")
+    parser.add_argument("what", choices=["overhead", "rate", "kills"])
+    parser.add_argument("--on", choices=["local", "ray"], default="local", help="where workers are killed")
+    parser.add_argument("--most", type=int, default=KILLS, help="kills")
+    given = parser.parse_args()
+    {"overhead": ours.overhead, "rate": ours.rate, "kills": lambda: ours.kills(given.most, given.on)}[given.what]()

@@ -64,7 +64,7 @@ def train(
             facts.update(loss=at.loss)
             progress(at.done, at.total, None, at.loss, f"round {at.round + 1} of {rounds}, {at.what}")
 
-        file = learn(plan, folder, place, follow, device)
+        file = learn(plan, folder, progress.of(place), follow, device)
     _report(name, file, facts, json_)
     if not json_:
         typer.echo(f"to play it: foglight match --game '{name}' 'particle_resolving(network=\"{file}\")' random")
@@ -122,7 +122,7 @@ def train_trunk(
             facts.update(loss=at.loss, exploitability=at.exploitability)
             progress(at.done, at.total, at.exploitability, at.loss, at.what)
 
-        file = train_network(request, settings, steps, folder, device, place, follow)
+        file = train_network(request, settings, steps, folder, device, progress.of(place), follow)
     _report(name, file, facts, json_)
 
 

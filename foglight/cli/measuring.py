@@ -60,7 +60,7 @@ def run_study(
         seconds = None if end is None else max(0.0, end - time.monotonic()) / (len(names) - number)
         try:
             with bar(f"cells of {each}" if runs else "cells") as progress:
-                table = studies.run_study(each, where, quick, seed, progress, place, seconds)
+                table = studies.run_study(each, where, quick, seed, progress, progress.of(place), seconds)
         except KeyboardInterrupt:
             fail(f"stopped; finished cells are in {where}, and the same command goes on", 130)
         if not json_:
@@ -141,7 +141,7 @@ def beliefs(
         _measure(tasks, json_)
     elif section == "legality":
         with bar("positions") as progress:
-            rows = judge_all(samples, positions, games, seed, place, progress)
+            rows = judge_all(samples, positions, games, seed, progress.of(place), progress)
         _show_tables({bench_beliefs.LEGALITY: rows}, json_)
     else:
         raise BadInput("only --section legality takes several workers; what is timed needs a core of its own")

@@ -13,7 +13,7 @@ from rich.table import Table
 
 import foglight as fl
 from foglight.agents import AgentLike, opened
-from foglight.cli._app import Json, On, Seed, Workers, app, bar, err, fail, out, show, workers_of
+from foglight.cli._app import Bar, Json, On, Seed, Workers, app, bar, err, fail, out, show, workers_of
 from foglight.names import BadInput
 
 KeepIn = Annotated[
@@ -219,7 +219,7 @@ def match(
     """Play many games between agents; print win rates and mean returns with their uncertainty."""
     place = workers_of(on, workers, 1)
     with _playing(store) as progress:
-        result = fl.play_match(game, players, games, seed, place, store, progress)
+        result = fl.play_match(game, players, games, seed, progress.of(place), store, progress)
     _tell_changes([result])
     summary = result.summary()
     if json_:
@@ -287,7 +287,7 @@ def tournament(
         check_picture(plot)
     entered, place = with_budget(players, budget), workers_of(on, workers, 1)
     with _playing(store) as progress:
-        result = play_tournament(game, entered, games, seed, place, store, progress)
+        result = play_tournament(game, entered, games, seed, progress.of(place), store, progress)
     _tell_changes(result.matches)
     if anchor is not None:
         anchor = str(entered[players.index(anchor)])
@@ -325,7 +325,7 @@ def export(
 
 
 @contextmanager
-def _playing(store: Path | None) -> Iterator[Any]:
+def _playing(store: Path | None) -> Iterator[Bar]:
     """A progress bar for games. When it is stopped by Ctrl-C, a message says how to resume."""
     try:
         with bar("games") as progress:

@@ -64,17 +64,18 @@ class Where(NamedTuple):
     """Where to run pieces, and on how many workers.
 
     >>> from foglight.pieces import Where, where
-    >>> where(4), where("local") == Where("local")
-    (Where(place='local', most=4), True)
+    >>> where(4) == Where("local", most=4), where("local") == Where("local")
+    (True, True)
     """
 
     place: str = "local"  # "local", "ray", or the address of a Ray cluster
     most: int | None = None  # workers; None: one for each core
+    mourner: Callable[[int], None] | None = None  # called after each death of a worker, with the number of deaths
 
     @property
     def is_here(self) -> bool:
         """Whether all is to be done by this process itself."""
-        return _inside or self == ("local", 1)
+        return _inside or (self.place, self.most) == ("local", 1)
 
 
 Workers: TypeAlias = int | str | Where  # what the parameter `workers` of public functions takes
@@ -100,24 +101,34 @@ def where(workers: Workers) -> Where:
 
 
 def opened(
-    workers: Workers, *, threads: int = 1, memory: int = 0, modules: Sequence[str] = (), fresh: bool = False
+    workers: Workers,
+    *,
+    threads: int = 1,
+    memory: int = 0,
+    modules: Sequence[str] = (),
+    files: Sequence[str] = (),
+    fresh: bool = False,
 ) -> "Place":
     """The place to run pieces at, for a `with` statement.
 
     `threads` and `memory`, in bytes, are what each worker needs. `modules` are the names of modules that the work comes
-    from: on a cluster, those that are not installed travel. Workers on this machine are forks of this process, or
-    `fresh` ones where that would not do.
+    from: on a cluster, those that are not installed travel. So do `files`, and `luggage.path_here` says where a worker
+    finds one. Workers on this machine are forks of this process, or `fresh` ones where that would not do.
     """
     wanted = where(workers)
+    place: Place
     if wanted.is_here:
-        return Here()
-    if wanted.place == "local":
+        place = Here()
+    elif wanted.place == "local":
         from foglight.pieces.local import Processes
 
-        return Processes(wanted.most or max(1, cores() // threads), fresh)
-    from foglight.pieces.on_ray import Cluster
+        place = Processes(wanted.most or max(1, cores() // threads), fresh)
+    else:
+        from foglight.pieces.on_ray import Cluster
 
-    return Cluster(wanted.place, wanted.most, threads, memory, modules)
+        place = Cluster(wanted.place, wanted.most, threads, memory, modules, files)
+    place.mourner = wanted.mourner
+    return place
 
 
 def cores() -> int:
@@ -132,6 +143,7 @@ class Place:
     """A place where pieces are run, for a `with` statement. What is open in its workers stays so from run to run."""
 
     deaths = 0  # of workers so far
+    mourner: Callable[[int], None] | None = None  # as in `Where`
     _idle = True  # whether all that was begun has ended
 
     def run(self, work: Work, lots: Sequence[Lot]) -> Iterator[Done]:
@@ -231,6 +243,8 @@ class Crew(Place):
             for hand, batch, content, blameless in self.wait():
                 if batch is None:
                     self.deaths += 1
+                    if self.mourner is not None:
+                        self.mourner(self.deaths)
                     if culprit := schedule.lose(hand.batches, blameless):
                         raise WorkersLost(schedule.left, culprit.lot, culprit.pieces[0])
                     continue

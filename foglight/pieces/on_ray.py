@@ -19,11 +19,16 @@ from typing import Any
 from foglight.fingerprints import local_paths
 from foglight.names import BadInput
 from foglight.pieces import DEATHS, Batch, Crew, Hand, Outcome, Worker
+from foglight.pieces.luggage import packed, unpack
 from foglight.version import __version__
 
 _LOOK = 1.0  # seconds between two looks at the nodes of the cluster
 _PATIENCE = 10.0  # seconds that workers get to close what they have open
 _STORE = 512 * 2**20  # bytes of shared memory of a Ray that we start
+_AGAIN = "start it, and give the same command again: what is done stays done"
+_AUTH = "RAY_AUTH_MODE"  # environment variable: whether this process and its children show a token to others
+_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # and no settings
+_SETTINGS = b"\4"  # the kind of frame that a server of HTTP/2, which gRPC is made of, answers with
 _LARGE = 100_000  # bytes from which something is put into shared memory, and not sent to each worker
 
 
@@ -40,17 +45,23 @@ class Actor(Hand):
 class Cluster(Crew):
     """A Ray cluster: one that is started here for the time being, or one that is running."""
 
-    def __init__(self, place: str, most: int | None, threads: int, memory: int, modules: Sequence[str]) -> None:
+    def __init__(
+        self, place: str, most: int | None, threads: int, memory: int, modules: Sequence[str], files: Sequence[str]
+    ) -> None:
+        contents = packed(files)
+        self._auth = os.environ.get(_AUTH)
         self._ray, self._ours = _connected(place, modules)
         self.dumps = self._ray.cloudpickle.dumps
         self._most, self._threads, self._memory = most, threads, memory
         self._crew: list[Actor] = []
-        self._failures: Counter[str] = Counter()  # actors that did not start, by node
+        self._failures: Counter[str] = Counter()  # actors in a row that did not start, by node
         self._refused: dict[str, str] = {}  # the reason, by node
         self._seen = -_LOOK  # when the nodes were last looked at
         self._answers: queue.SimpleQueue[tuple[Actor, Batch | None, Any]] = queue.SimpleQueue()
         self._heads: tuple[bytes, Any] = (b"", None)  # the last large one, and where it is in shared memory
         self._remote = self._ray.remote(_Actor)
+        # once in shared memory; Ray brings them to every node that asks
+        self._luggage = [list(contents), *map(self._ray.put, contents.values())] if contents else []
 
     def hands(self, pieces: int) -> Sequence[Actor]:
         if time.monotonic() - self._seen > _LOOK or not self._crew:
@@ -60,12 +71,18 @@ class Cluster(Crew):
 
     def _look(self, pieces: int) -> None:
         """Give every node as many actors as it has room for."""
-        nodes = {node["NodeID"]: node for node in self._ray.nodes() if node["Alive"]}
+        try:
+            nodes = {node["NodeID"]: node for node in self._ray.nodes() if node["Alive"]}
+        except Exception as error:  # whatever Ray raises when its head is gone
+            raise BadInput(f"the cluster is out of reach ({_last_line(error)}); {_AGAIN}") from None
+        if not nodes:
+            raise BadInput(f"no node of the cluster is alive any more; {_AGAIN}")
         slots = {name: self._slots(node) for name, node in nodes.items() if name not in self._refused}
         if not sum(slots.values()):
             if reasons := [reason for name, reason in self._refused.items() if name in nodes]:
                 raise BadInput(f"no node of the cluster can be used: {reasons[0]}")
-            need = f"{self._threads} cores" + (f" and {self._memory / 2**30:.1f} GiB" if self._memory else "")
+            cores = f"{self._threads} core{'s' * (self._threads > 1)}"
+            need = cores + (f" and {self._memory / 2**30:.1f} GiB" if self._memory else "")
             if not any(actor.node in nodes for actor in self._crew):
                 raise BadInput(f"no node of the cluster has {need}; add one, or ask for less")
         for actor in self._crew:
@@ -90,7 +107,7 @@ class Cluster(Crew):
             num_cpus=self._threads,
             memory=self._memory or None,
             scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
-        ).remote(os.getcwd())
+        ).remote(os.getcwd(), *self._luggage)
         hand = Actor(actor=actor, node=node)
         self._crew.append(hand)
         self._call(hand, None, actor.hello.remote())
@@ -137,6 +154,7 @@ class Cluster(Crew):
         if batch is not None:
             return None if hand.gone else Outcome(hand, batch, content)
         hand.ready = content == _versions()
+        self._failures[hand.node] = 0
         if not hand.ready:
             self._crew.remove(hand)
             self._ray.kill(hand.actor)
@@ -164,14 +182,17 @@ class Cluster(Crew):
         self._crew = []
         if self._ours:
             self._ray.shutdown()
+            _restore(self._auth)
 
 
 class _Actor:
     """A worker as a Ray actor."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, paths: Sequence[str] = (), *contents: bytes) -> None:
         with contextlib.suppress(OSError):  # another machine need not have the driver's folder
             os.chdir(folder)
+        for path, content in zip(paths, contents, strict=True):
+            unpack(path, content)
         self._worker = Worker()
 
     def hello(self) -> dict[str, str]:
@@ -214,20 +235,41 @@ def _connected(place: str, modules: Sequence[str]) -> tuple[Any, bool]:
         ray.init(**options)
     except Exception as error:  # whatever keeps Ray from it
         what = "start Ray" if place == "ray" else f"join the cluster at {place}"
-        raise BadInput(f"cannot {what} ({_last_line(error)})") from None
+        # Ray shows a token of this machine's only to a cluster that it has found by itself
+        advice = f"; if it asks for a token, set {_AUTH}=token" if isinstance(error, ConnectionError) else ""
+        raise BadInput(f"cannot {what} ({_last_line(error)}){advice}") from None
     return ray, True
 
 
+def _restore(auth: str | None) -> None:
+    """Set back what starting a Ray has changed: with its token, this process could not join a cluster without one."""
+    if auth is None and os.environ.pop(_AUTH, ""):
+        with contextlib.suppress(ImportError):  # Ray offers no other way, and older versions have no tokens
+            from ray._raylet import AuthenticationTokenLoader, Config  # type: ignore[attr-defined]
+
+            Config.initialize("")
+            AuthenticationTokenLoader.instance().reset_cache()
+
+
 def _check_reachable(address: str) -> None:
-    """Raise BadInput if nobody answers at an address: Ray would try for minutes."""
+    """Raise BadInput if nobody answers at an address as a server of gRPC does: Ray would try for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     try:
-        socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
+        with socket.create_connection((host, int(port)), timeout=_PATIENCE) as connection:
+            if os.environ.get("RAY_USE_TLS", "0") in ("0", "false"):
+                connection.sendall(_GREETING)
+                strange = connection.recv(9)[3:4] != _SETTINGS
+            else:
+                strange = False  # it would have to be greeted in cipher
     except (OSError, ValueError) as error:
         raise BadInput(f"cannot join the cluster at {address} ({error}); write HOST:PORT or ray://HOST:PORT") from None
+    if strange:
+        raise BadInput(f"cannot join the cluster at {address} (what listens there is not Ray); look up its port")
 
 
 def _last_line(error: Exception) -> str:
     """What an error of Ray says, without the tracebacks before it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if lines and lines[0].startswith("Version mismatch"):  # of Ray or Python; all lines are needed to see which
+        return " ".join(lines)
     return lines[-1] if lines else type(error).__name__
