@@ -65,7 +65,9 @@ class Walk(NamedTuple):
 
     keys: np.ndarray  # uint64[I]: the key of an information state, in its first order and mirror image
     begins: np.ndarray  # int64[I]: the sequence of its first action
-    worlds: np.ndarray  # uint64[I, W]: a world in which the seat decides there
+    pasts: np.ndarray  # int16[I, length]: the actions of a history that leads there
+    lengths: np.ndarray  # int64[I]: the length of that history
+    fixed: np.ndarray  # int64[I]: the symmetries that leave the seat's own past as it is, as bits
     actions: np.ndarray  # int64[S]: the action of each sequence; -1 for the root
     weights: np.ndarray  # float64[S]: 1 / the number of mirror images that the sequence stands for
     links: np.ndarray  # int64[L, 2]: an information state, and a sequence that leads to it
@@ -171,7 +173,8 @@ def _walk(game, seat, group, levels, room, shift):
     table, numbers = np.zeros(1 << 10, np.uint64), np.zeros(1 << 10, np.int64)
     row_table, row_numbers = np.zeros(1 << 10, np.uint64), np.zeros(1 << 10, np.int64)
     keys, begins, born = np.zeros(1 << 8, np.uint64), np.zeros(1 << 8, np.int64), np.zeros(1 << 8, np.int64)
-    state_worlds = np.zeros((1 << 8, width), np.uint64)
+    state_past, state_length = np.zeros((1 << 8, levels), np.int16), np.zeros(1 << 8, np.int64)
+    state_fixed = np.zeros(1 << 8, np.int64)
     sequence_actions, weights = np.full(1 << 9, -1, np.int64), np.ones(1 << 9)
     links, entries = np.zeros((1 << 9, 2), np.int64), np.zeros((1 << 9, 2), np.int32)
     ends, turns, totals = np.zeros(1 << 9, np.int32), np.zeros(1 << 9, np.int8), np.zeros(1 << 9, np.float32)
@@ -240,9 +243,11 @@ def _walk(game, seat, group, levels, room, shift):
                         states += 1
                         if state == len(keys):
                             keys, begins, born = _longer(keys), _longer(begins), _longer(born)
-                            state_worlds = _longer(state_worlds)
+                            state_past, state_length = _longer(state_past), _longer(state_length)
+                            state_fixed = _longer(state_fixed)
                         keys[state], begins[state], born[state] = name, sequences, visit
-                        copy_world(game, state_worlds[state], world)
+                        state_past[state, :] = past[level, i]
+                        state_length[state], state_fixed[state] = lengths[level, i], fixed[level, i]
                         table[-1 - slot], numbers[-1 - slot] = name, state
                         if 2 * states > len(table):
                             table, numbers = _larger(table, numbers)
@@ -278,11 +283,7 @@ def _walk(game, seat, group, levels, room, shift):
                             copy_world(game, opened, after)
                             lay_open(game, opened)
                             heard = observe(game, world, actions[j], after, 1 - mover)
-                            if (
-                                position(game, opened) == code
-                                and heard == NOTHING
-                                and player(game, after) == mover
-                            ):
+                            if position(game, opened) == code and heard == NOTHING and player(game, after) == mover:
                                 m = _PRIVATE
                             else:
                                 if back != 0:  # codes are of worlds that are not mirrored
@@ -449,8 +450,9 @@ def _walk(game, seat, group, levels, room, shift):
         totals[num_ends] = odds[below] * (worth[level, label] - shift) * times
         num_ends += 1
     return (
-        keys[:states], begins[:states], state_worlds[:states], sequence_actions[:sequences], weights[:sequences],
-        links[:num_links], entries[:num_entries], ends[:num_ends], turns[:num_ends], totals[:num_ends],
+        keys[:states], begins[:states], state_past[:states], state_length[:states], state_fixed[:states],
+        sequence_actions[:sequences], weights[:sequences], links[:num_links], entries[:num_entries],
+        ends[:num_ends], turns[:num_ends], totals[:num_ends],
         num_rows, result,
     )  # fmt: skip
 

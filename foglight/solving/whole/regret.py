@@ -89,13 +89,7 @@ def _iterate(form, method, done, n, regrets, sums, behaviour, plan, gradient):
 @jitable
 def update(form, method, t, seat, regrets, sums, behaviour, plan, gradient):
     """Update a seat's regrets, behaviour and sums of plans from the gradient of its sequences, at iteration t."""
-    weight = 1.0
-    if method == CFR_PLUS:
-        weight = float(t)
-    elif method != _CFR:
-        weight = float(t) * float(t)
-    kept = float(t) ** 1.5
-    kept /= kept + 1.0
+    weight = weight_of(method, t)
     for i in range(form.state_begins[seat + 1] - 1, form.state_begins[seat] - 1, -1):
         first, last = form.begins[i], form.ends[i]
         value = 0.0
@@ -103,30 +97,46 @@ def update(form, method, t, seat, regrets, sums, behaviour, plan, gradient):
             value += behaviour[s] * gradient[s]
             sums[s] += weight * plan[s]
         gradient[form.parents[i]] += value
-        total = 0.0
-        for s in range(first, last):
-            regret = gradient[s] - value
-            grown = regrets[s] + regret
-            if method == _CFR:
-                regrets[s] = grown
-                behaviour[s] = max(grown, 0.0)
-            elif method == CFR_PLUS:
-                grown = max(grown, 0.0)
-                regrets[s] = grown
-                behaviour[s] = grown
-            elif method == _DISCOUNTED:
-                behaviour[s] = max(grown, 0.0)
-                regrets[s] = grown * kept if grown > 0.0 else grown * 0.5
-            else:
-                grown = max(grown, 0.0)
-                regrets[s] = grown
-                behaviour[s] = max(grown + regret, 0.0)
-            total += behaviour[s]
-        if total > 0.0:
-            share = 1.0 / total
-            for s in range(first, last):
-                behaviour[s] *= share
+        learn(method, t, first, last, value, gradient, regrets, behaviour)
+
+
+@jitable
+def weight_of(method, t):
+    """The weight of iteration t in the average."""
+    if method == _CFR:
+        return 1.0
+    return float(t) if method == CFR_PLUS else float(t) * float(t)
+
+
+@jitable
+def learn(method, t, first, last, value, gradient, regrets, behaviour):
+    """Update regrets and behaviour at an information state with sequences from `first` on, which is worth `value`."""
+    kept = float(t) ** 1.5
+    kept /= kept + 1.0
+    total = 0.0
+    for s in range(first, last):
+        regret = gradient[s] - value
+        grown = regrets[s] + regret
+        if method == _CFR:
+            regrets[s] = grown
+            behaviour[s] = max(grown, 0.0)
+        elif method == CFR_PLUS:
+            grown = max(grown, 0.0)
+            regrets[s] = grown
+            behaviour[s] = grown
+        elif method == _DISCOUNTED:
+            behaviour[s] = max(grown, 0.0)
+            regrets[s] = grown * kept if grown > 0.0 else grown * 0.5
         else:
-            share = 1.0 / (last - first)
-            for s in range(first, last):
-                behaviour[s] = share
+            grown = max(grown, 0.0)
+            regrets[s] = grown
+            behaviour[s] = max(grown + regret, 0.0)
+        total += behaviour[s]
+    if total > 0.0:
+        share = 1.0 / total
+        for s in range(first, last):
+            behaviour[s] *= share
+    else:
+        share = 1.0 / (last - first)
+        for s in range(first, last):
+            behaviour[s] = share

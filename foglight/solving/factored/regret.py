@@ -1,0 +1,64 @@
+"""Counterfactual regret minimisation on a factored form, with symmetric plans."""
+
+from typing import Any
+
+import numpy as np
+
+from foglight.compile import jitable, kernel
+from foglight.solving.factored.form import FactoredForm, normalised, plan_of, realise, write_gradient
+from foglight.solving.whole.regret import METHODS, learn, weight_of
+
+
+class FactoredRegrets:
+    """A running solver of a factored form; call `iterate` as often as you like."""
+
+    def __init__(self, form: FactoredForm, method: str = "pcfr+") -> None:
+        self.form, self.method, self.iterations = form, method, 0
+        self._number = METHODS.index(method)
+        self.regrets, self.sums, self.gradients, self.rooms = form.zeros(), form.zeros(), form.zeros(), form.rooms()
+        self.behaviour = self.average()
+        self.plans = tuple(plan_of(form, seat, own) for seat, own in enumerate(self.behaviour))
+
+    def iterate(self, n: int) -> None:
+        form = self.form
+        _iterate(
+            form.sides, form.ends, form.group, self._number, self.iterations, n,
+            self.regrets, self.sums, self.behaviour, self.plans, self.gradients, self.rooms,
+        )  # fmt: skip
+        self.iterations += n
+
+    def average(self) -> Any:
+        """By seat, the average behaviour, float64[1, S]."""
+        first, second = (normalised(self.form, seat, sums) for seat, sums in enumerate(self.sums))
+        return first, second
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The arrays that resuming needs, beside the number of iterations."""
+        arrays = {"regrets": self.regrets, "sums": self.sums, "behaviour": self.behaviour, "plan": self.plans}
+        return {f"{name}{seat}": pair[seat] for name, pair in arrays.items() for seat in range(2)}
+
+
+@kernel
+def _iterate(sides, ends, group, method, done, n, regrets, sums, behaviour, plans, gradients, rooms):
+    for t in range(done + 1, done + n + 1):
+        for seat in range(2):
+            write_gradient(sides, ends, group, seat, plans[1 - seat], rooms, gradients[seat])
+            _update(
+                sides[seat], method, t, regrets[seat][0], sums[seat][0], behaviour[seat][0], plans[seat][0],
+                gradients[seat][0],
+            )  # fmt: skip
+            realise(sides[seat], behaviour[seat], plans[seat])
+
+
+@jitable
+def _update(side, method, t, regrets, sums, behaviour, plan, gradient):
+    weight = weight_of(method, t)
+    for i in range(len(side.begins) - 2, -1, -1):
+        first, last = side.begins[i], side.begins[i + 1]
+        value = 0.0
+        for s in range(first, last):
+            value += behaviour[s] * gradient[s]
+            sums[s] += weight * plan[s]
+        for k in range(side.link_begins[i], side.link_begins[i + 1]):
+            gradient[side.parents[k]] += value
+        learn(method, t, first, last, value, gradient, regrets, behaviour)
