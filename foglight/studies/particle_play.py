@@ -118,9 +118,8 @@ def claims(results: Results) -> list[Claim]:
     shares, matches = [], []
     for game in PARTICLES:
         by_count = _by_particles(results, game)
-        shares.append(
-            f"{game} {by_count[ALL]['exploitability'] / by_count[0]['exploitability']:.1%}".replace("%", " %")
-        )
+        share = by_count[ALL]["exploitability"] / by_count[0]["exploitability"]
+        shares.append(f"{game} {100 * share:.1f} %")
     for point in chosen(results, what=MATCH):
         rate = Estimate(point["score"] / point["games"], *wilson(point["score"], point["games"]))
         matches.append(f"{point['game']}, {point['line']} {rate.text(0, '%')}")
