@@ -258,7 +258,7 @@ def trunks(holds, **facts):
         for kind, (scores, errors) in worth.items():
             for run in range(6):
                 one = {"game": game, "kind": kind, "exploitability": [score + 0.001 * run for score in scores]}
-                results[f"{game}, {kind}, {run}"] = one | {"loss": errors, "steps": [1, 2], **facts}
+                results[f"{game}, {kind}, {run}"] = one | {"loss": errors, "steps": [1, 200], "epochs": 200, **facts}
     return results
 
 

@@ -170,14 +170,14 @@ def kept(results: Results) -> Results:
 
 
 class Lead(NamedTuple):
-    """How far one agent's win rate is above another's, at one ratio; each has its 95 % interval."""
+    """How far one agent's win rate is above another's, at one ratio; 95 % intervals by [Newcombe1998], method 10."""
 
     game: str
     line: str
     other: str
     ratio: float
     rates: tuple[Estimate, Estimate]
-    points: Estimate  # the difference, from -1 to 1, by Newcombe's method
+    points: Estimate  # the difference, from -1 to 1
 
     def text(self) -> str:
         ours, theirs = (f"{line} {100 * rate.value:.0f} %" for line, rate in zip(self[1:3], self.rates, strict=True))
