@@ -215,7 +215,7 @@ def entries(runs: dict[str, Run]) -> list[dict[str, Any]]:
                 nothing = Claim(source, f"The study `{study}` measures it.", "", "", NOT_TRIED, "It was not run yet.")
                 rows += [_entry(paper.title, study, runs.get(study), one) for one in several or [nothing]]
         own = {study for studies in paper.sources.values() for study in studies}
-        for study in own & claims.keys():  # what has no row of its own, but is wrong in the paper
+        for study in sorted(own & claims.keys()):  # what has no row of its own, but is wrong in the paper
             rows += [
                 _entry(paper.title, study, runs[study], one)
                 for one in claims[study]
