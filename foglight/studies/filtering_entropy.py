@@ -126,7 +126,7 @@ def _entropy_claim(results: Results, size: int) -> Claim:
             f"Table 2, the row of {size:,} histories. The paper speaks of 100 runs. With our spread between positions "
             f"its standard errors of entropy are those of {', '.join(runs)} runs, and its means are {less} bits "
             "below ours, while the smallest size agrees. We believe that fewer and smaller public states went into "
-            "that row; `filtering_positions` has the evidence."
+            "that row; [what we tried](filtering.md#why-the-largest-size-differs) does not explain it otherwise."
         )
     return claim(
         "Table 2",

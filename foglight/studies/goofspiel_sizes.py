@@ -128,7 +128,7 @@ def claims(results: Results) -> list[Claim]:
             same.append(_printed(result[key], published) == published)
             if not same[-1]:
                 right = _printed(result[key], published)
-                wrong.append(f"{name}({result['rounds']}) = {result[key]:,.1f}, printed {published} instead of {right}")
+                wrong.append(f"{name}({result['rounds']}) = {result[key]:,.3f}, printed {published} instead of {right}")
     exact = [result for result in results.values() if "histories" in result]
     enumerated = [one for one in exact if one["cards"] == CARDS and one["rounds"] == ENUMERATED]
     return [
