@@ -101,8 +101,8 @@ def claims(results: _matches.Results) -> list[Claim]:
             _matches.said(best),
             [one.points.above(0) for one in best],
             "The costs of iterations are ours, so equal cost is not quite the paper's equal time.",
-            "Costs are equal by our measurement of iterations; uniform sampling at depth 3 needs far more of them where "
-            "there are many actions.",
+            "Costs are equal by our measurement of iterations; uniform sampling at depth 3 needs far more of them "
+            "where there are many actions.",
         ),
         claim(
             "Figure 5",
