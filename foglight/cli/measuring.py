@@ -88,6 +88,32 @@ def plan_study(
     typer.echo(f"written to {where}; train there, or on a copy: python -m foglight.values.networks.stack {where}")
 
 
+@study.command("report")
+def report_studies(
+    runs: Annotated[
+        Path | None, typer.Option(help="Folder of the studies' folders, to take larger or newer results from.")
+    ] = None,
+    to: Annotated[
+        Path, typer.Option(help="The page. The data it is made from are in the folder data beside it.")
+    ] = Path("docs/results/index.md"),
+    json_: Json = False,
+) -> None:
+    """Write one page with every published table and figure: our number beside the published one, and a verdict."""
+    from foglight.files import write_whole
+    from foglight.studies import _report
+
+    data = to.parent / "data"
+    changed = _report.gather(runs, data) if runs is not None else []
+    stored = _report.all_stored(data)
+    write_whole(to, _report.page(stored).encode())
+    if json_:
+        typer.echo(json.dumps(_report.entries(stored), indent=1))
+        return
+    if changed:
+        typer.echo(f"new data: {', '.join(changed)}")
+    typer.echo(f"written to {to}")
+
+
 @bench.command()
 def rollouts(
     game: Annotated[

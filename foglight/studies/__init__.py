@@ -44,11 +44,15 @@ class Study(Protocol):
     def table(self, results: dict[str, dict[str, Any]]) -> str:
         """The results beside the published ones, as Markdown.
 
-        A study with `GROWS = True` can make its table and its picture from the first few of its cells.
+        A study with `GROWS = True` can make its table, its picture and its claims from the first few of its cells.
         """
 
     def draw(self, results: dict[str, dict[str, Any]], path: Path) -> None:
-        """The results as a picture."""
+        """The results as a picture.
+
+        A study of a paper also has a function `claims(results)`: what the paper says, and whether the results agree
+        (`_claims`). A function `kept(results)` reduces large results to what claims need.
+        """
 
 
 def study_names() -> list[str]:
@@ -162,7 +166,8 @@ class Ledger:
                 continue
             if {"version": entry.get("version"), "code": entry.get("code", "")} == self.key:
                 self.results[entry["cell"]] = entry["result"]
-                self.seconds[entry["cell"]] = entry.get("seconds", 0.0)
+                if "seconds" in entry:
+                    self.seconds[entry["cell"]] = entry["seconds"]
 
     def add(self, cell: str, result: dict[str, Any], seconds: float) -> None:
         """Store the result of a cell, and the seconds it took."""

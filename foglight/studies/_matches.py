@@ -7,15 +7,17 @@ In the full form a match comes in blocks of games, and each block is a cell. The
 the second ones. So a study that is stopped early has wider intervals, and no gaps.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from operator import mul
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from foglight.arena.intervals import wilson
 from foglight.arena.match import play_match
 from foglight.arena.report import win_rate_axes
 from foglight.pictures import panels, save
+from foglight.studies._claims import Estimate
 from foglight.studies._tables import Results
 from foglight.text import markdown
 
@@ -27,6 +29,8 @@ QUICK_BASE = {PHANTOM_TTT: 2000}  # iterations of PIMC in the quick form; 200 in
 FULL_BASE = 2000  # iterations of PIMC in the full form
 PUBLISHED_GAMES = 500
 LARGEST = 1000  # published ratio, ours : PIMC's
+ENOUGH = 60  # games from which on a match counts in a claim: the fewest of a quick form
+MARGIN = 0.1  # win rates that differ by no more than this count as equal
 BLOCKS = {100: 20, LARGEST: 10}  # games in a block by ratio, so that seats change evenly; 50 at smaller ratios
 
 Cells = dict[str, dict[str, Any]]  # the arguments of `meet` by the cell's name
@@ -154,6 +158,77 @@ def _joined(blocks: Sequence[dict[str, Any]]) -> dict[str, Any]:
     ]
     score = sum(block["score"] for block in blocks)
     return {**blocks[0], "score": score, "games": games, "ms": ms, "overruns": overruns}
+
+
+def kept(results: Results) -> Results:
+    """One result for each match, which is what claims need."""
+    whole = {}
+    for points in grouped(results).values():
+        for point in points:
+            whole[f"{point['game']}, {point['line']}, {ratio_text(point['ratio'])}"] = point
+    return whole
+
+
+class Lead(NamedTuple):
+    """How far one agent's win rate is above another's, at one ratio; 95 % intervals by [Newcombe1998], method 10."""
+
+    game: str
+    line: str
+    other: str
+    ratio: float
+    rates: tuple[Estimate, Estimate]
+    points: Estimate  # the difference, from -1 to 1
+
+    def text(self) -> str:
+        ours, theirs = (f"{line} {100 * rate.value:.0f} %" for line, rate in zip(self[1:3], self.rates, strict=True))
+        low, high = 100 * self.points.low, 100 * self.points.high
+        return (
+            f"{short(self.game)}: {ours}, {theirs} (difference {low:+.0f} to {high:+.0f}) at {ratio_text(self.ratio)}"
+        )
+
+    def comparable(self) -> bool | None:
+        """Whether the agent is as good as the other or better: not MARGIN behind. Fails if it is behind for certain."""
+        return True if self.points.low > -MARGIN else False if self.points.high < 0 else None
+
+    def no_gain(self) -> bool | None:
+        """Whether the agent is not better than the other by MARGIN. Fails if it is ahead for certain."""
+        return True if self.points.high < MARGIN else False if self.points.low > 0 else None
+
+    def equal(self) -> bool | None:
+        """Whether neither is better than the other by MARGIN."""
+        return self.points.near(0, MARGIN)
+
+
+def rate_of(results: Results, game: str, line: str, ratio: float) -> Estimate | None:
+    """The win rate of a line at a ratio, if it has enough games."""
+    for point in grouped(results).get((game, line), []):
+        if point["ratio"] == ratio and point["games"] >= ENOUGH:
+            return Estimate(point["score"] / point["games"], *wilson(point["score"], point["games"]))
+    return None
+
+
+def lead(results: Results, game: str, line: str, other: str, at: float | None = None) -> Lead | None:
+    """The lead of a line over another, at the largest ratio at which both have enough games, or at a certain one."""
+    ratios = sorted({point["ratio"] for point in grouped(results).get((game, line), [])}, reverse=True)
+    for ratio in ratios if at is None else [at]:
+        ours, theirs = (rate_of(results, game, which, ratio) for which in (line, other))
+        if ours is not None and theirs is not None:
+            value = ours.value - theirs.value
+            low = value - math.hypot(ours.value - ours.low, theirs.high - theirs.value)
+            high = value + math.hypot(ours.high - ours.value, theirs.value - theirs.low)
+            return Lead(game, line, other, ratio, (ours, theirs), Estimate(value, low, high))
+    return None
+
+
+def leads(results: Results, games: Sequence[str], line: str, other: str, at: float | None = None) -> list[Lead]:
+    """The leads of a line over another in several games, as far as they were played."""
+    several = (lead(results, game, line, other, at) for game in games)
+    return [one for one in several if one is not None]
+
+
+def said(several: Sequence[Lead]) -> str:
+    """Leads as text."""
+    return "; ".join(one.text() for one in several) or "no match has enough games yet"
 
 
 def short(game: str) -> str:

@@ -8,6 +8,7 @@ time.
 from typing import Any
 
 from foglight.studies import _matches
+from foglight.studies._claims import Claim, claim
 from foglight.studies._matches import DARK_CHESS, PHANTOM_TTT, SMALL_HEX
 
 LINES = {"ISS": "epimc(depth=3,subgame=iss", "CFR+": "epimc(depth=3,subgame=cfr+"}
@@ -25,8 +26,33 @@ def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
     return _matches.cells_of(games, LINES, 100, seed) if quick else _matches.published_cells(games, LINES, seed)
 
 
-work, draw = _matches.meet, _matches.draw_panels
+work, draw, kept = _matches.meet, _matches.draw_panels, _matches.kept
 
 
 def table(results: _matches.Results) -> str:
     return _matches.table_of(results, PUBLISHED)
+
+
+def claims(results: _matches.Results) -> list[Claim]:
+    worse = _matches.leads(results, (DARK_CHESS, PHANTOM_TTT), "CFR+", "ISS")
+    better = _matches.leads(results, (SMALL_HEX,), "CFR+", "ISS")
+    return [
+        claim(
+            "Figure 3",
+            "CFR+ is worse than information set search in Dark Chess and Phantom Tic-Tac-Toe.",
+            "worse",
+            _matches.said(worse),
+            [one.points.below(0) for one in worse],
+            "Our budgets are equal in paths; by the clock CFR+ takes two to six times as long, so at equal seconds, as "
+            "in the paper, it would have fewer paths.",
+        ),
+        claim(
+            "Figure 3",
+            "CFR+ is better than information set search in Dark Hex 3×3.",
+            "better",
+            _matches.said(better),
+            [one.points.above(0) for one in better],
+            "The same kind of paths is solved both ways, and CFR+ may mix.",
+            "The same kind of paths is solved both ways, and games so far do not show a difference of this sign.",
+        ),
+    ]

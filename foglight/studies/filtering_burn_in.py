@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from foglight.pictures import panels, save
+from foglight.studies._claims import Claim, claim, mean_of, ratio_of
 from foglight.studies._tables import Results, mean_and_error, named, plus_minus
 from foglight.studies.filtering_sizes import SIZES
 from foglight.studies.filtering_values import LEARNED, belief, gibbs_values
@@ -49,6 +50,34 @@ def table(results: Results) -> str:
     columns = ["size", "transitions a sample", "200 transitions", "1 000", "10 000"]
     note = "The paper gives curves: burning fewer can be better at an equal number of transitions."
     return markdown(columns, rows, left=()) + f"\n{note}\n"
+
+
+def kept(results: Results) -> Results:
+    """The errors after the fewest and after the most transitions, which is what claims need."""
+    return {cell: {burn: [one[0], one[-1]] for burn, one in result.items()} for cell, result in results.items()}
+
+
+def claims(results: Results) -> list[Claim]:
+    fewest, most = min(BURNS), max(BURNS)
+    parts, texts = [], []
+    for at in (0, -1):
+        ratios = []
+        for size in SIZES:
+            less, more = (np.array([one[str(burn)][at] for one in named(results, size)]) for burn in (fewest, most))
+            parts.append(mean_of(more - less).above(0))
+            ratios.append(ratio_of(more, less).text(1, "×"))
+        texts.append(f"after {TRANSITIONS[at]:,} transitions {', '.join(ratios)}")
+    sizes = ", ".join(f"{size:,}" for size in SIZES)
+    return [
+        claim(
+            "Figure 5",
+            f"At an equal number of transitions, a shorter burn-in errs less, with {sizes} histories.",
+            "less",
+            f"error with {most} transitions a sample over that with {fewest}: {'; '.join(texts)}",
+            parts,
+            "More samples outweigh their dependence, if evaluating a sample costs nothing.",
+        )
+    ]
 
 
 def draw(results: Results, path: Path) -> None:

@@ -40,6 +40,7 @@ from foglight.rules import (
     transition,
 )
 from foglight.state import State
+from foglight.studies._claims import Claim, factor_of, finding
 from foglight.studies._tables import Results, mean_and_error, named, plus_minus
 from foglight.text import markdown
 from foglight.worlds.deals.chains import effective_size
@@ -163,6 +164,28 @@ def table(results: Results) -> str:
     )
     columns = ["tricks played", "sampler", "10 samples", "100", "400", "ms for 400", "runs"]
     return markdown(columns, rows, left=(1,)) + f"\n{note}\n"
+
+
+def kept(results: Results) -> Results:
+    """The errors with the most samples, which is what claims need."""
+    lists = {cell: {key: value for key, value in one.items() if key in METHODS} for cell, one in results.items()}
+    return {cell: {method: errors[-1:] for method, errors in one.items()} for cell, one in lists.items()}
+
+
+def claims(results: Results) -> list[Claim]:
+    texts = []
+    for tricks in TRICKS:
+        importance, rings = (_of(results, tricks, method)[:, -1] for method in ("importance", METHODS[-1]))
+        error = factor_of(importance, rings)
+        texts.append(f"{error.text(1, '×')} with {tricks} played, {len(rings)} positions")
+    return [
+        finding(
+            f"With 52 cards, how much larger is the error of importance sampling than that of {METHODS[-1]}, at "
+            f"{max(SAMPLES)} samples?",
+            "; ".join(texts),
+            "Enumeration cannot reach this size; the reference is a large weighted sample of exact uniform deals.",
+        )
+    ]
 
 
 def draw(results: Results, path: Path) -> None:

@@ -24,7 +24,8 @@ from foglight.names import BadInput
 from foglight.pictures import panels, save
 from foglight.policies import Biased
 from foglight.state import State
-from foglight.studies._tables import Results, chosen, plus_minus
+from foglight.studies._claims import Claim, agrees, count, finding
+from foglight.studies._tables import Results, chosen, mean_and_error, plus_minus
 from foglight.studies.filtering_entropy import BIASES, PUBLISHED
 from foglight.studies.filtering_sizes import SIZES, new_game, position
 from foglight.text import markdown
@@ -144,6 +145,21 @@ def table(results: Results) -> str:
             lines.append([f"{size:,}", name, *texts])
     columns = ["size", "positions", *(text for bias in BIASES for text in (f"bias {bias}", "runs like published"))]
     return markdown(columns, lines, left=(1,))
+
+
+def claims(results: Results) -> list[Claim]:
+    fits = {}
+    for way in WAYS:
+        fits[way] = [
+            agrees((float(mean), float(error)), published, of=9)
+            for size in SIZES
+            for bias, published in zip(BIASES, PUBLISHED[size], strict=False)
+            for mean, error in [mean_and_error(_entropies(results, way, size, bias))]
+        ]
+    counts = ", ".join(f"{way} {count(parts)}" for way, parts in fits.items())
+    best = max(fits, key=lambda way: sum(part is True for part in fits[way]))
+    every = f"'{best}' fits every number" if all(fits[best]) else "No way of making positions fits all nine numbers"
+    return [finding("Does some way of making positions explain the entropies of Table 2?", counts, f"{every}.")]
 
 
 def draw(results: Results, path: Path) -> None:

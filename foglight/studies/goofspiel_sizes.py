@@ -21,7 +21,8 @@ import numpy as np
 from foglight.pictures import panels, save
 from foglight.rules import num_actions
 from foglight.solving.whole.tree import Tree, build_tree
-from foglight.studies._tables import Results
+from foglight.studies._claims import Claim, claim, count
+from foglight.studies._tables import Results, chosen
 from foglight.text import markdown
 
 CARDS = 13
@@ -116,6 +117,49 @@ def _short(number: float) -> str:
     if number >= 1e6:
         return f"{number:.1e}".replace("e+0", "e").replace("e+", "e")
     return f"{number:,.2f}".rstrip("0").rstrip(".")
+
+
+def claims(results: Results) -> list[Claim]:
+    same, wrong = [], []
+    for result in chosen(results, cards=CARDS):
+        for published, key, name in zip(
+            PUBLISHED[result["rounds"]], ("bound", "bound_states"), ("X", "2√X"), strict=True
+        ):
+            same.append(_printed(result[key], published) == published)
+            if not same[-1]:
+                right = _printed(result[key], published)
+                wrong.append(f"{name}({result['rounds']}) = {result[key]:,.3f}, printed {published} instead of {right}")
+    exact = [result for result in results.values() if "histories" in result]
+    enumerated = [one for one in exact if one["cards"] == CARDS and one["rounds"] == ENUMERATED]
+    return [
+        claim(
+            "Table 1",
+            "Lower bounds on histories and information states of 13-card Goofspiel, by depth.",
+            "26 numbers",
+            f"{count(same)} equal after rounding",
+            same,
+            "The formula of Lemma 2, in whole numbers.",
+            f"The formula of Lemma 2, in whole numbers, gives {'; '.join(wrong)}.",
+            f"Table 1, rounding: {'; '.join(wrong)}. That is arithmetic." if wrong else "",
+        ),
+        claim(
+            "Table 1",
+            "The bounds hold.",
+            "proved",
+            f"exact sizes in {len(exact)} cases; "
+            + "; ".join(f"13 cards, 3 rounds: {one['histories']:,} of at least {one['bound']:,}" for one in enumerated),
+            [one["histories"] >= one["bound"] and one["states"] >= one["bound_states"] - 1e-6 for one in exact],
+            "Game trees of 3 to 6 cards after every round, and of 13 cards after up to 3, were counted.",
+        ),
+    ]
+
+
+def _printed(number: float, like: str) -> str:
+    """The number with as many digits as a published one."""
+    if "e" in like:
+        mantissa, power = f"{number:.1e}".split("e")
+        return f"{mantissa}e{int(power)}"
+    return f"{number:.{len(like.partition('.')[2])}f}"
 
 
 def draw(results: Results, path: Path) -> None:

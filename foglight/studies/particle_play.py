@@ -12,11 +12,13 @@ Particles are limited at the leaves of a trunk, so the first trunk, from the sta
 from pathlib import Path
 from typing import Any
 
+from foglight.arena.intervals import wilson
 from foglight.arena.report import win_rate_bars
 from foglight.pictures import panels, save
 from foglight.policies import Uniform
 from foglight.solving.whole.solver import exploitability
 from foglight.studies import _matches
+from foglight.studies._claims import Claim, Estimate, finding
 from foglight.studies._tables import Results, chosen
 from foglight.studies._trunks import limited_torch
 from foglight.studies.search_exploitability import average_policy
@@ -110,6 +112,25 @@ def table(results: Results) -> str:
     columns = ["game", "against", "win share", "s a move", "ms, ours", "ms, theirs", "late, ours", "games"]
     first = markdown(["game", "particles", "exploitability", "of uniform", "seeds"], scores)
     return f"{first}\n{markdown(columns, matches, left=(0, 1))}\n{late}\n"
+
+
+def claims(results: Results) -> list[Claim]:
+    shares, matches = [], []
+    for game in PARTICLES:
+        by_count = _by_particles(results, game)
+        share = by_count[ALL]["exploitability"] / by_count[0]["exploitability"]
+        shares.append(f"{game} {100 * share:.1f} %")
+    for point in chosen(results, what=MATCH):
+        rate = Estimate(point["score"] / point["games"], *wilson(point["score"], point["games"]))
+        matches.append(f"{point['game']}, {point['line']} {rate.text(0, '%')}")
+    return [
+        finding(
+            "How exploitable is the whole particle algorithm, which the paper leaves as future work?",
+            f"of uniform play's exploitability, with all particles: {'; '.join(shares)}",
+            "With the network that comes with the library, and a given depth, so that the network counts.",
+        ),
+        finding("How often does it win at equal time?", "; ".join(matches), "Draws count as half a win."),
+    ]
 
 
 def draw(results: Results, path: Path) -> None:

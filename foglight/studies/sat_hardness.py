@@ -13,6 +13,7 @@ sizes they are easy for a solver. Only the worst case is hard for it.
 
 import random
 import time
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -20,6 +21,7 @@ from typing import Any
 from foglight.pictures import panels, save
 from foglight.rules import PUBLIC
 from foglight.state import State, new_state
+from foglight.studies._claims import Claim, claim, finding
 from foglight.studies._tables import Results
 from foglight.text import markdown
 from foglight.worlds.filter import history_filter
@@ -86,6 +88,29 @@ def table(results: Results) -> str:
         listed = ["", ""] if result["worlds"] is None else [f"{result['worlds']:,}", f"{result['enumeration']:.3g}"]
         rows.append([result["variables"], result["clauses"], *listed, f"{result['solver']:.3g}"])
     return markdown(["variables", "clauses", "largest layer", "enumeration, s", "SAT solver, s"], rows, left=())
+
+
+def claims(results: Results) -> list[Claim]:
+    listed = [result for result in results.values() if result["worlds"] is not None]
+    growth = [later["worlds"] / earlier["worlds"] for earlier, later in pairwise(listed)]
+    last, hardest = listed[-1], max(results.values(), key=lambda result: result["variables"])
+    return [
+        claim(
+            "Theorem 1",
+            "In the 3-FSAT game, for which no method is fast unless P = NP, enumeration grows exponentially.",
+            "proved for the worst case",
+            f"enumeration: {min(growth):.1f} to {max(growth):.1f} times as many worlds for each variable, "
+            f"{last['worlds']:,} with {last['variables']}",
+            [ratio > 2 for ratio in growth],
+            "It more than doubles with each variable; that no other method is fast cannot be measured.",
+        ),
+        finding(
+            "Are the formulas of the 3-FSAT game hard for a SAT solver?",
+            f"{1000 * hardest['solver']:.0f} ms for one history with {hardest['variables']} variables and "
+            f"{hardest['clauses']} clauses",
+            "Formulas come from play, so all can be satisfied, and at these sizes none is a worst case.",
+        ),
+    ]
 
 
 def draw(results: Results, path: Path) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from foglight.pictures import panels, save
 from foglight.studies import trunk_values
+from foglight.studies._claims import Claim, finding, ratio_of
 from foglight.studies._tables import Results, chosen
 from foglight.studies._trunks import TRUNKS, cells_of, plan, prepare  # noqa: F401  parts of the study
 from foglight.text import markdown
@@ -42,6 +43,24 @@ def table(results: Results) -> str:
         who = f"`{game}`", kind, "yes" if mass else "no", f"{runs[0]['steps'][-1]:,}", loss
         rows.append([*who, f"{np.mean(last):.3f}", f"{min(last):.3f} to {max(last):.3f}", len(runs)])
     return markdown(columns, rows, left=(0, 1, 2))
+
+
+def claims(results: Results) -> list[Claim]:
+    texts = []
+    for game, kind in itertools.product(TRUNKS, KINDS):
+        with_mass, without = (
+            np.array([run["exploitability"][-1] for run in chosen(results, game=game, kind=kind, mass=mass)])
+            for mass in (True, False)
+        )
+        texts.append(f"{game}, {kind} {ratio_of(with_mass, without).text(2, '×')}")
+    return [
+        *trunk_values.compared(results, "as in the paper, without the mass", mass=False),
+        finding(
+            "What does the mass as a factor of outputs do to trunk exploitability?",
+            f"with over without: {'; '.join(texts)}",
+            "Everything else is equal: data, initial weights, order of batches.",
+        ),
+    ]
 
 
 def draw(results: Results, path: Path) -> None:
