@@ -109,7 +109,7 @@ def _larger(table, numbers):
 
 
 @jitable
-def _first_image(group, fixed, action):
+def first_image(group, fixed, action):
     """The first action among the images of an action under the symmetries in `fixed`, and a symmetry that gives it."""
     best, how = action, 0
     for t in range(len(group.images)):
@@ -232,7 +232,7 @@ def _walk(game, seat, group, levels, room, shift):
                     k = legal(game, world, actions)
                     reps = 0
                     for j in range(k):
-                        image, _ = _first_image(group, fixed[level, i], actions[j])
+                        image, _ = first_image(group, fixed[level, i], actions[j])
                         if image == actions[j]:
                             place[j] = reps
                             reps += 1
@@ -254,7 +254,7 @@ def _walk(game, seat, group, levels, room, shift):
                         if sequences + reps > len(weights):
                             sequence_actions, weights = _longer(sequence_actions), _longer(weights)
                         for j in range(k):
-                            image, _ = _first_image(group, fixed[level, i], actions[j])
+                            image, _ = first_image(group, fixed[level, i], actions[j])
                             if image == actions[j]:
                                 times = _count(fixed[level, i]) // _count(_fixing(group, fixed[level, i], image))
                                 sequence_actions[sequences + place[j]] = image
@@ -268,7 +268,7 @@ def _walk(game, seat, group, levels, room, shift):
                         state = numbers[slot]
                     number[i] = state
                     for j in range(k):
-                        image, how = _first_image(group, fixed[level, i], actions[j])
+                        image, how = first_image(group, fixed[level, i], actions[j])
                         b = 0
                         while actions[b] != image:
                             b += 1
