@@ -15,10 +15,10 @@ from foglight.names import BadInput, Between, OneOf
 from foglight.playouts import random_playouts
 from foglight.policies import Biased, Tabular, Uniform, tabular
 from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL, Bounds, Game, game
+from foglight.solving.solver import best_response, exploitability, game_value, nash_conv, policy_values, solve
 from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.plans import counterfactual_values, realised
 from foglight.solving.whole.solved import Solved
-from foglight.solving.whole.solver import best_response, exploitability, game_value, nash_conv, policy_values, solve
 from foglight.state import State, new_state, state_of
 from foglight.version import __version__
 from foglight.worlds.filter import HistoryFilter, belief, history_filter

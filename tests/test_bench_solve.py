@@ -9,7 +9,7 @@ import pytest
 from foglight.bench import figures
 from foglight.bench import solve as bench
 from foglight.solving.whole.plans import normalised
-from foglight.solving.whole.solver import sequence_form
+from foglight.solving.whole.sequences import sequence_form
 
 pyspiel = pytest.importorskip("pyspiel")
 

@@ -5,7 +5,7 @@ import pyspiel
 import pytest
 
 from foglight.solving.whole.regret import Regrets
-from foglight.solving.whole.solver import sequence_form
+from foglight.solving.whole.sequences import sequence_form
 
 PEERS = {"cfr": pyspiel.CFRSolver, "cfr+": pyspiel.CFRPlusSolver}
 

@@ -16,7 +16,7 @@ from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, TrunkSolver,
 from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.plans import counterfactual_values, realised
 from foglight.solving.whole.regret import METHODS
-from foglight.solving.whole.solver import sequence_form
+from foglight.solving.whole.sequences import sequence_form
 from foglight.solving.whole.tree import build_tree
 
 CUTS = [("kuhn_poker", 3), ("kuhn_poker", 4), ("goofspiel(cards=3)", 2)]  # at 4, some games are over before the cut

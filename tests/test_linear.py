@@ -8,11 +8,11 @@ from scipy.optimize import linprog
 
 import foglight as fl
 from foglight.names import BadInput
+from foglight.solving.solver import game_value, solve
 from foglight.solving.whole.linear import equilibrium, fixed_value
 from foglight.solving.whole.plans import best_response, counterfactual_values, gaps, normalised
 from foglight.solving.whole.regret import Regrets
-from foglight.solving.whole.sequences import SequenceForm
-from foglight.solving.whole.solver import game_value, sequence_form, solve
+from foglight.solving.whole.sequences import SequenceForm, sequence_form
 from foglight.solving.whole.tree import build_tree
 
 VALUES = {

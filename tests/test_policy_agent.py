@@ -7,10 +7,11 @@ import foglight as fl
 from foglight.names import parse_spec
 from foglight.policies import Tabular, Uniform
 from foglight.rules import key
+from foglight.solving.solver import exploitability, solve
 from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.plans import counterfactual_values
+from foglight.solving.whole.sequences import sequence_form
 from foglight.solving.whole.solved import Solved
-from foglight.solving.whole.solver import exploitability, sequence_form, solve
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from oracles import cfr, histories, information
 
 from foglight.rules import key
 from foglight.solving.whole.regret import METHODS, FormRegrets, Regrets
-from foglight.solving.whole.solver import sequence_form
+from foglight.solving.whole.sequences import sequence_form
 
 
 @pytest.mark.parametrize("form_only", [False, True])

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from foglight.names import BadInput
+from foglight.solving.solver import nash_conv, solve
 from foglight.solving.whole import sampling
 from foglight.solving.whole.plans import gaps, normalised, realised, write_gradient
 from foglight.solving.whole.regret import update
 from foglight.solving.whole.sampling import METHODS, Sampling
-from foglight.solving.whole.sequences import SequenceForm
+from foglight.solving.whole.sequences import SequenceForm, sequence_form
 from foglight.solving.whole.solved import Solved
-from foglight.solving.whole.solver import nash_conv, sequence_form, solve
 from foglight.solving.whole.tree import build_tree
 
 SIGMAS = 5.0  # a normal variable is further from its mean once in 1.7 million draws

@@ -10,13 +10,13 @@ from oracles import best_value, cfr, expected, histories, information
 import foglight as fl
 from foglight.policies import Biased, Tabular, Uniform, tabular
 from foglight.rules import key
+from foglight.solving.solver import best_response, exploitability, nash_conv, policy_values, solve
 from foglight.solving.whole import regret
 from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.plans import gaps, normalised
 from foglight.solving.whole.regret import Regrets
-from foglight.solving.whole.sequences import SequenceForm
+from foglight.solving.whole.sequences import SequenceForm, sequence_form
 from foglight.solving.whole.solved import Solved
-from foglight.solving.whole.solver import best_response, exploitability, nash_conv, policy_values, sequence_form, solve
 from foglight.solving.whole.tree import TooLarge, build_tree
 
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards={},imp_info=True,points_order=descending))"

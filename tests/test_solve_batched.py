@@ -9,7 +9,7 @@ from foglight.solving.depth_limited.subgame import Subgames
 from foglight.solving.depth_limited.trunk import Trunk
 from foglight.solving.whole.plans import counterfactual_values
 from foglight.solving.whole.regret import Regrets
-from foglight.solving.whole.solver import sequence_form
+from foglight.solving.whole.sequences import sequence_form
 
 
 def subgame(game, depth):

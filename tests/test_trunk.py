@@ -8,9 +8,10 @@ from foglight.policies import Biased, Uniform
 from foglight.solving.depth_limited.resolving import opponent_values, resolve_safely, resolve_unsafely
 from foglight.solving.depth_limited.subgame import Evaluator, Function, Oracle, Subgames
 from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, TrunkSolver, solve_trunk, trunk_exploitability
+from foglight.solving.solver import game_value, solve
 from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.plans import best_response, counterfactual_values, realised
-from foglight.solving.whole.solver import game_value, sequence_form, solve
+from foglight.solving.whole.sequences import sequence_form
 
 TRUNKS = [("kuhn_poker", 3), ("goofspiel(cards=3)", 2), ("goofspiel(cards=4)", 2), ("leduc_poker", 7)]
 

@@ -10,7 +10,7 @@ pytest.importorskip("torch", reason="value networks need PyTorch, the extra fogl
 from foglight.rules import PUBLIC, key
 from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge
 from foglight.solving.particles.belief import part
-from foglight.solving.whole.solver import solve
+from foglight.solving.solver import solve
 from foglight.studies import linear_targets, particle_play, sparse_trunks, trunk_mass, trunk_values
 
 GOOFSPIEL, LEDUC = "goofspiel(cards=5)", "leduc_poker"

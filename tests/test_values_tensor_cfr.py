@@ -8,7 +8,7 @@ import pytest
 from test_solve_batched import random_ranges, subgame
 
 from foglight.solving.depth_limited.batched import BatchedRegrets, form_arrays
-from foglight.solving.whole.solver import sequence_form
+from foglight.solving.whole.sequences import sequence_form
 
 torch = pytest.importorskip("torch")
 

@@ -34,8 +34,8 @@ from foglight.rules import (
 )
 from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.plans import action_values
+from foglight.solving.whole.sequences import sequence_form
 from foglight.solving.whole.solved import Solved
-from foglight.solving.whole.solver import sequence_form
 from foglight.solving.whole.tree import TooLarge
 
 

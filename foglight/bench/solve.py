@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from foglight.bench.figures import ROUNDS, Row, Side, check_seconds, load_peer, number, race
+from foglight.solving.solver import exploitability, solve
 from foglight.solving.whole.plans import gaps
 from foglight.solving.whole.regret import Regrets
-from foglight.solving.whole.sequences import SequenceForm
-from foglight.solving.whole.solver import exploitability, sequence_form, solve
+from foglight.solving.whole.sequences import SequenceForm, sequence_form
 from foglight.solving.whole.tree import build_tree
 
 GOOFSPIEL = "goofspiel(cards=5)"

@@ -15,17 +15,20 @@ from foglight.names import BadInput
 
 @app.command()
 def solve(
-    game: Annotated[str, typer.Argument(help="A small game, such as 'leduc_poker'.")],
+    game: Annotated[str, typer.Argument(help="A small game, such as 'leduc_poker', or a phantom game.")],
     iterations: Annotated[
         int, typer.Option(help="Iterations in total, including those of a saved policy that is resumed.")
     ] = 10_000,
+    target: Annotated[
+        float, typer.Option(min=0, help="Stop when the exploitability is at most this; 0: after all iterations.")
+    ] = 0.0,
     method: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Regret minimisation: cfr, cfr+, dcfr or pcfr+. Sampling: external or outcome. "
-            "Exact, by linear programming: lp."
+            "Exact, by linear programming: lp. By default cfr+, or pcfr+ where the tree is too large to be held.",
         ),
-    ] = "cfr+",
+    ] = None,
     save: Annotated[
         Path | None, typer.Option(help="File that keeps the policy; run the command again to resume.")
     ] = None,
@@ -37,44 +40,55 @@ def solve(
     json_: Json = False,
 ) -> None:
     """Approximate an equilibrium of a small game, and print its exploitability."""
-    from foglight.solving.whole.solver import sequence_form
+    from foglight.solving.factored.form import FactoredForm
+    from foglight.solving.solver import form_of
+    from foglight.solving.whole.solved import interval_text
 
     if seed < 0:
         raise BadInput(f"seed must be at least 0, not {seed}")
     if save is not None and not save.parent.is_dir():
         raise BadInput(f"cannot write {save}: there is no folder {save.parent}; make it, or choose another file")
     begin = time.perf_counter()
-    sequences = sequence_form(game, memory)
+    form = form_of(game, memory)
     tree_seconds = time.perf_counter() - begin
     try:
         with bar("iterations") as progress:
             report = progress if err.is_terminal else None
-            policy = fl.solve(game, iterations, method, checkpoint=save, seed=seed, memory=memory, progress=report)
+            policy = fl.solve(
+                game, iterations, method, target=target, checkpoint=save, seed=seed, memory=memory, progress=report
+            )
     except KeyboardInterrupt:
         if save is not None and save.exists():
             fail(f"stopped; what was done is in {save}, but for the last seconds, and the same command goes on", 130)
         fail("stopped; nothing is kept yet" if save else "stopped; --save FILE would keep what is done", 130)
-    seconds, nodes = time.perf_counter() - begin, sequences.tree.num_nodes
-    table = policy.table(limit=sequences.num_states, memory=memory) if show_ else None
+    seconds, factored = time.perf_counter() - begin, isinstance(form, FactoredForm)
+    nodes = None if factored else form.tree.num_nodes
+    table = policy.table(limit=form.num_states, memory=memory) if show_ else None
     if json_:
         facts = {"game": policy.game, "method": policy.method, "iterations": policy.iterations}
-        facts |= {"value": policy.value, "exploitability": policy.exploitability}
+        facts |= {"value": policy.value, "exploitability": policy.exploitability, "interval": policy.interval}
         facts |= {"seconds": seconds, "tree_seconds": tree_seconds, "saved": str(save) if save else None}
-        facts |= {"nodes": nodes, "information_states": sequences.num_states}
+        facts |= {"nodes": nodes, "information_states": form.num_states}
         typer.echo(json.dumps(facts | ({"table": table.rows} if table else {}), indent=2))
         return
     if table:
         show(table.lines())
         typer.echo()
+    size = "in the factored form, up to symmetry" if factored else f"{nodes:,} nodes"
     rows = {
         "value to seat 0": f"{policy.value:.9g}",
+        **({"value of the game": interval_text(policy.interval)} if policy.interval else {}),
         "exploitability": f"{policy.exploitability:.3g}",
-        "time": f"{seconds:.3g} s, {tree_seconds:.3g} s of it for the tree",
-        "method": "linear programming, exact" if method == "lp" else f"{method}, {policy.iterations:,} iterations",
-        "size": f"{nodes:,} nodes, {sequences.num_states:,} information states",
+        "time": f"{seconds:.3g} s, {tree_seconds:.3g} s of it for the {'form' if factored else 'tree'}",
+        "method": "linear programming, exact"
+        if policy.method == "lp"
+        else f"{policy.method}, {policy.iterations:,} iterations",
+        "size": f"{form.num_states:,} information states {size}"
+        if factored
+        else f"{size}, {form.num_states:,} information states",
     }
     show([{policy.game: name, "": text} for name, text in rows.items()])
-    if sequences.tree.num_seats != 2 or abs(sequences.tree.payoffs.sum(1)).max(initial=0.0) > 1e-9:
+    if policy.method != "lp" and policy.interval is None:
         typer.echo("\nnot a zero-sum game of two seats: nothing says that this comes close to an equilibrium")
     advice = f"to play it: foglight match --game '{policy.game}' 'policy(file={json.dumps(str(save))})' random"
     typer.echo(f"\n{advice}" if save else "\n--save FILE would keep it for the agent policy(file=FILE)")

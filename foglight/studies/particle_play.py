@@ -16,7 +16,7 @@ from foglight.arena.intervals import wilson
 from foglight.arena.report import win_rate_bars
 from foglight.pictures import panels, save
 from foglight.policies import Uniform
-from foglight.solving.whole.solver import exploitability
+from foglight.solving.solver import exploitability
 from foglight.studies import _matches
 from foglight.studies._claims import Claim, Estimate, finding
 from foglight.studies._tables import Results, chosen

@@ -27,9 +27,9 @@ from foglight.solving.depth_limited.public import public_state
 from foglight.solving.depth_limited.subgame import Evaluator, Oracle
 from foglight.solving.depth_limited.trunk import Trunk, TrunkJudge, solve_trunk
 from foglight.solving.particles.belief import Particles, part
+from foglight.solving.solver import solve
 from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.plans import realised
-from foglight.solving.whole.solver import solve
 from foglight.studies._claims import CLOSE, Claim, claim, mean_of, ratio_of
 from foglight.studies._tables import Results, chosen
 from foglight.studies._trunks import JUDGING, TRUNKS, cells_of, networks, plan, prepare  # noqa: F401  parts of the study

@@ -39,7 +39,8 @@ from foglight.rules import (
     step,
 )
 from foglight.solving.factored.symmetry import Group, group_of
-from foglight.solving.factored.walk import UNFIT, Walk, walk
+from foglight.solving.factored.walk import TOO_LARGE, UNFIT, Walk, walk
+from foglight.solving.whole.tree import ADVICE, GIBIBYTE, TooLarge
 
 _GAMES = 1000  # random games from which the commonest payoff is guessed
 
@@ -76,12 +77,16 @@ class FactoredForm:
 
     num_seats = 2
 
-    def __init__(self, game: Game) -> None:
+    def __init__(self, game: Game, memory: float = 4.0) -> None:
+        """`memory` is in GiB."""
         self.game, self.group = game, group_of(game)
-        shift = _commonest_payoff(game)
-        walks = [walk(game, seat, self.group, bounds(game).length, shift) for seat in range(2)]
-        if any(found.result == UNFIT for found in walks):
-            raise BadInput(f"{game} does not factor: what an action does depends on what the seats know")
+        shift, walks = _commonest_payoff(game), []
+        for seat in range(2):
+            walks.append(walk(game, seat, self.group, bounds(game).length, shift, memory * GIBIBYTE / 3))
+            if walks[-1].result == UNFIT:
+                raise BadInput(f"{game} does not factor: what an action does depends on what the seats know")
+            if walks[-1].result == TOO_LARGE:
+                raise TooLarge(f"{game} is too large to hold, even in its factored form: over {memory:g} GiB; {ADVICE}")
         self.sides = tuple(_side(found, self.group) for found in walks)
         self.pasts = tuple(found.pasts[:, : found.lengths.max(initial=0)] for found in walks)
         self.lengths = tuple(found.lengths for found in walks)

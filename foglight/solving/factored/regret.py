@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from foglight.compile import jitable, kernel
+from foglight.names import BadInput
 from foglight.solving.factored.form import FactoredForm, normalised, plan_of, realise, write_gradient
 from foglight.solving.whole.regret import METHODS, learn, weight_of
 
@@ -14,6 +15,8 @@ class FactoredRegrets:
 
     def __init__(self, form: FactoredForm, method: str = "pcfr+") -> None:
         self.form, self.method, self.iterations = form, method, 0
+        if method not in METHODS:
+            raise BadInput(f"{form.game} is too large for {method}; cfr, cfr+, dcfr and pcfr+ can solve it")
         self._number = METHODS.index(method)
         self.regrets, self.sums, self.gradients, self.rooms = form.zeros(), form.zeros(), form.zeros(), form.rooms()
         self.behaviour = self.average()

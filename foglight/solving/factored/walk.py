@@ -53,7 +53,9 @@ from foglight.rules import (
 from foglight.solving.factored.symmetry import Group
 from foglight.tables import find
 
-FINE, OVERFULL, UNFIT = range(3)  # how a walk ended; UNFIT: a common transition of one item is none of another
+FINE, OVERFULL, UNFIT, TOO_LARGE = range(
+    4
+)  # how a walk ended; UNFIT: a common transition of one item is none of another
 _UNKNOWN, _PRIVATE = -1, -2  # kinds of an action at a common history; others are numbers of common transitions
 
 
@@ -79,11 +81,14 @@ class Walk(NamedTuple):
     result: int  # FINE, OVERFULL or UNFIT
 
 
-def walk(game: Game, seat: int, group: Group, length: int, shift: float) -> Walk:
-    """Walk over the common histories of a game with at most `length` transitions; payoffs are less `shift`."""
+def walk(game: Game, seat: int, group: Group, length: int, shift: float, most: float) -> Walk:
+    """Walk over the common histories of a game with at most `length` transitions; payoffs are less `shift`.
+
+    A walk whose results take more than `most` bytes ends early.
+    """
     room = 64
     while True:
-        found = Walk(*_walk(game, seat, group, length + 2, room, shift))
+        found = Walk(*_walk(game, seat, group, length + 2, room, shift, most))
         if found.result != OVERFULL:
             return found
         room *= 2
@@ -138,7 +143,7 @@ def _count(fixed):
 
 
 @kernel
-def _walk(game, seat, group, levels, room, shift):
+def _walk(game, seat, group, levels, room, shift, most_bytes):
     images, product, inverse = group.images, group.product, group.inverse
     symmetries, most = len(images), max_legal(game)
     moves_room = room * most
@@ -444,6 +449,10 @@ def _walk(game, seat, group, levels, room, shift):
                 row[at] = row_numbers[slot]
             row_turn[at] = inverse[how]
         if num_ends == len(totals):
+            size = 9 * num_ends + 16 * num_entries + 24 * num_rows + (60 + 2 * levels) * states + 40 * sequences
+            if 2 * size > most_bytes:
+                result = TOO_LARGE
+                break
             ends, turns, totals = _longer(ends), _longer(turns), _longer(totals)
         ends[num_ends], turns[num_ends] = row[at], row_turn[at]
         times = symmetries // _count(alike[below])

@@ -11,8 +11,7 @@ from foglight.names import BadInput
 from foglight.rules import Game
 from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.plans import action_values
-from foglight.solving.whole.sequences import SequenceForm
-from foglight.solving.whole.solver import sequence_form
+from foglight.solving.whole.sequences import SequenceForm, sequence_form
 from foglight.state import State
 from foglight.text import aligned, html_table
 

@@ -17,6 +17,7 @@ own range, so they make sense where it is 0. Information states are numbered sea
 precede it.
 """
 
+import functools
 import itertools
 from collections.abc import Sequence
 from functools import cached_property
@@ -24,9 +25,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from foglight.checks.quick import quick_check
 from foglight.compile import kernel
+from foglight.games import load_game
 from foglight.names import BadInput
-from foglight.solving.whole.tree import Tree, seat_keys
+from foglight.rules import Game
+from foglight.solving.whole.tree import Tree, build_tree, seat_keys
 
 Ranges = Sequence[np.ndarray]  # by seat, the reach probability by its own play of each information state at the roots
 
@@ -159,6 +163,18 @@ class SequenceForm:
         roots = np.arange(self.num_sequences, dtype=np.int32)
         _find_roots(self.form.begins, self.form.ends, self.form.parents, roots)
         return roots
+
+
+def sequence_form(game: str | Game, memory: float = 4.0) -> SequenceForm:
+    """The sequence form of a whole game; the last four are cached. `memory` is in GiB."""
+    loaded = load_game(game)
+    quick_check(loaded)
+    return _sequence_form(loaded, memory)
+
+
+@functools.lru_cache(maxsize=4)
+def _sequence_form(game: Game, memory: float) -> SequenceForm:
+    return SequenceForm(build_tree(game, memory=memory))
 
 
 def payoff_entries(ends: np.ndarray, amounts: np.ndarray, total: int) -> tuple[np.ndarray, ...]:

@@ -47,6 +47,7 @@ class Solved(Tabular):
     state: dict[str, np.ndarray]  # the solver's arrays
     exploitability: float
     value: float  # expected payoff of seat 0 if all seats play the policy
+    interval: tuple[float, float] | None = None  # that holds the value of a two-seat zero-sum game, by best responses
 
     def at(self, state: State) -> dict[str, float]:
         """The probability of each legal action at a state, by the action's name."""
@@ -75,6 +76,7 @@ class Solved(Tabular):
         rows = {
             "value to seat 0": f"{self.value:.6g}",
             "exploitability": f"{self.exploitability:.3g}",
+            **({"value of the game": interval_text(self.interval)} if self.interval else {}),
             "method": "linear programming" if self.method == "lp" else f"{self.method}, {self.iterations:,} iterations",
             "size": f"{len(self.keys):,} information states",
         }
@@ -88,7 +90,7 @@ class Solved(Tabular):
 
     def save(self, path: str | Path) -> None:
         """Write the policy to a file, whole or not at all."""
-        facts = {name: getattr(self, name) for name in _FACTS}
+        facts = {name: getattr(self, name) for name in (*_FACTS, "interval")}
         header = json.dumps({"foglight": __version__, "format": _FORMAT, **facts})
         arrays: dict[str, Any] = {
             "header": np.array(header),
@@ -112,6 +114,7 @@ class Solved(Tabular):
                 policy.state = {name[6:]: file[name] for name in file.files if name.startswith("state_")}
                 for name in _FACTS:
                     setattr(policy, name, header[name])
+                policy.interval = tuple(header["interval"]) if header.get("interval") else None
         except OSError as error:
             raise BadInput(f"cannot read {path}: {error.strerror or error}") from None
         except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
@@ -127,6 +130,13 @@ _FACTS = ("game", "method", "iterations", "seed", "exploitability", "value")
 @implements(Solved, "weigh")
 def _weigh_solved(policy, game, world, seat, actions, n, out):
     weigh_by_table(policy, game, world, seat, actions, n, out)
+
+
+def interval_text(interval: tuple[float, float]) -> str:
+    """An interval for the value of a game, with as many digits as tell its ends apart."""
+    low, high = interval
+    digits = next((n for n in range(4, 12) if f"{low:.{n}f}" != f"{high:.{n}f}"), 12)
+    return f"{low:.{digits}f} to {high:.{digits}f}"
 
 
 def table(sequences: SequenceForm, behaviour: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -74,6 +74,11 @@ class Tree:
     def num_bytes(self) -> int:
         return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
 
+    @property
+    def is_zero_sum(self) -> bool:
+        """Whether two seats play for payoffs that add up to 0 in every history."""
+        return self.num_seats == 2 and abs(self.payoffs.sum(1)).max(initial=0.0) < 1e-9
+
     @cached_property
     def terminals(self) -> np.ndarray:
         """The terminal nodes, int64."""
@@ -193,6 +198,13 @@ def branch(game: Game, rows: Any, counts: np.ndarray, children: Any) -> tuple[np
 
 
 ADVICE = "give more memory, take a smaller game, cut it at a depth, or search instead of solving"
+
+
+def fits(game: Game, memory: float) -> bool:
+    """Whether the tree of a whole game is likely to fit into so many GiB, by an estimate from random games."""
+    start = new_worlds(game, 1)
+    begin(game, start[0])
+    return guessed_size(game, start) * _NODE_BYTES <= memory * GIBIBYTE
 
 
 def _check_size(game: Game, memory: float) -> None:

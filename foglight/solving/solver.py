@@ -1,6 +1,8 @@
-"""Solving whole games and measuring policies in them: `fl.solve`, `fl.exploitability` and the like."""
+"""Solving whole games and measuring policies in them: `fl.solve`, `fl.exploitability` and the like.
 
-import functools
+A game gets the sequence form of its tree if that fits into the memory, or else the factored form, if it has one.
+"""
+
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,39 +13,42 @@ from foglight.games import load_game
 from foglight.names import BadInput, unknown
 from foglight.policies import Tabular
 from foglight.rules import Game
+from foglight.solving.factored import solver as factored
+from foglight.solving.factored.form import FactoredForm
+from foglight.solving.factored.regret import FactoredRegrets
+from foglight.solving.factored.verification import factors
 from foglight.solving.whole import regret, sampling
 from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.linear import equilibrium
 from foglight.solving.whole.plans import best_response as respond
 from foglight.solving.whole.plans import counterfactual_values, gaps
-from foglight.solving.whole.sequences import SequenceForm
+from foglight.solving.whole.sequences import SequenceForm, sequence_form
 from foglight.solving.whole.solved import Solved, solved, table
-from foglight.solving.whole.tree import build_tree
+from foglight.solving.whole.tree import fits
 
 METHODS = (*regret.METHODS, *sampling.METHODS, "lp")
 _BREATH = 0.5  # least seconds between two progress reports; computing them takes at most a tenth of the time
 _SAVE_EVERY = 10.0  # seconds between checkpoints
+_LOOK_EVERY = 50  # iterations between two looks at the exploitability, where a target is given
 
 Progress = Callable[[int, int, float], None]  # iterations done, iterations in all, exploitability
 
 
-def sequence_form(game: str | Game, memory: float = 4.0) -> SequenceForm:
-    """The sequence form of a whole game; the last four are cached. `memory` is in GiB."""
+def form_of(game: str | Game, memory: float = 4.0) -> SequenceForm | FactoredForm:
+    """The form in which a whole game is solved and policies are measured; the last ones are cached. `memory` is in GiB."""
     loaded = load_game(game)
     quick_check(loaded)
-    return _sequence_form(loaded, memory)
-
-
-@functools.lru_cache(maxsize=4)
-def _sequence_form(game: Game, memory: float) -> SequenceForm:
-    return SequenceForm(build_tree(game, memory=memory))
+    if not fits(loaded, memory) and factors(loaded):
+        return factored.factored_form(loaded, memory)
+    return sequence_form(loaded, memory)
 
 
 def solve(
     game: Game,
     iterations: int = 1000,
-    method: str = "cfr+",
+    method: str | None = None,
     *,
+    target: float = 0.0,
     resume: Solved | str | Path | None = None,
     checkpoint: str | Path | None = None,
     seed: int = 0,
@@ -53,7 +58,9 @@ def solve(
     """An approximate equilibrium. In two-seat zero-sum games it converges to an exact one.
 
     `iterations` is the total: resuming a policy of 400 iterations with `iterations=1000` runs 600 more, and gives the
-    same result as 1000 at once. The method `lp` is exact and has no iterations. With a `checkpoint`, the policy is
+    same result as 1000 at once. Solving ends earlier if the exploitability is at most `target`, which is looked at
+    every 50 iterations. The method is `cfr+` unless given, and `pcfr+` in games too large for their tree to be held,
+    which have another form [see docs/solving.md]. `lp` is exact and has no iterations. With a `checkpoint`, the policy is
     saved to that file every ten seconds and at the end; if the file exists, solving resumes from it. `memory` is in
     GiB; a game whose tree needs more is refused. `seed` is for the sampling methods, `external` and `outcome`.
 
@@ -62,33 +69,40 @@ def solve(
         >>> round(policy.value, 3), policy.exploitability < 0.001  # the value is -1/18
         (-0.056, True)
     """
-    if method not in METHODS:
+    if method is not None and method not in METHODS:
         raise BadInput(unknown("method", method, METHODS))
     if iterations < 1:
         raise BadInput(f"iterations must be at least 1, not {iterations}")
-    sequences = sequence_form(game, memory)
+    form = form_of(game, memory)
     if resume is None and checkpoint is not None and Path(checkpoint).exists():
         resume = checkpoint
-    if method == "lp":
-        return _exact(sequences, resume, checkpoint)
     solver: Any
-    if method in regret.METHODS:
-        solver = regret.Regrets(sequences, method)
+    if isinstance(form, FactoredForm):
+        solver = FactoredRegrets(form, method or "pcfr+")
+    elif method == "lp":
+        return _exact(form, resume, checkpoint)
+    elif method in sampling.METHODS:
+        solver = sampling.Sampling(form, method, seed)
     else:
-        solver = sampling.Sampling(sequences, method, seed)
+        solver = regret.Regrets(form, method or "cfr+")
     if resume is not None:
-        _go_on(solver, resume if isinstance(resume, Solved) else Solved.load(resume), sequences, seed)
+        _go_on(solver, resume if isinstance(resume, Solved) else Solved.load(resume), seed)
     if solver.iterations > iterations:
         raise BadInput(f"{solver.iterations} iterations are done already; ask for more than that")
     saved = looked = time.monotonic()
     chunk = 1
     while solver.iterations < iterations:
         started = time.monotonic()
-        solver.iterate(min(chunk, iterations - solver.iterations))
+        until = min(iterations, solver.iterations + chunk)
+        if target:
+            until = min(until, solver.iterations // _LOOK_EVERY * _LOOK_EVERY + _LOOK_EVERY)
+        solver.iterate(until - solver.iterations)
         now = time.monotonic()
         chunk = max(1, min(4 * chunk, int(chunk * 0.2 / max(now - started, 1e-6))))
+        if target and solver.iterations % _LOOK_EVERY == 0 and _exploitability(solver) <= target:
+            break
         if progress is not None and (now - looked > _BREATH or solver.iterations == iterations):
-            progress(solver.iterations, iterations, float(gaps(sequences, solver.average()).mean()))
+            progress(solver.iterations, iterations, _exploitability(solver))
             looked = time.monotonic()
             looked += max(0.0, 9 * (looked - now) - _BREATH)
         if checkpoint is not None and now - saved > _SAVE_EVERY:
@@ -98,6 +112,13 @@ def solve(
     if checkpoint is not None:
         policy.save(checkpoint)
     return policy
+
+
+def _exploitability(solver: Any) -> float:
+    """The exploitability of the solver's average, per seat."""
+    if isinstance(solver, FactoredRegrets):
+        return float(factored.average_gaps(solver).mean())
+    return float(gaps(solver.sequences, solver.average()).mean())
 
 
 def _exact(sequences: SequenceForm, resume: Any, checkpoint: str | Path | None) -> Solved:
@@ -123,9 +144,10 @@ def _exact(sequences: SequenceForm, resume: Any, checkpoint: str | Path | None) 
     return policy
 
 
-def _go_on(solver: Any, policy: Solved, sequences: SequenceForm, seed: int) -> None:
+def _go_on(solver: Any, policy: Solved, seed: int) -> None:
     """Put a policy's state into the solver, if it is of the same game, method and seed."""
-    identity = {"game": str(sequences.tree.game), "method": solver.method}
+    game = solver.form.game if isinstance(solver, FactoredRegrets) else solver.sequences.tree.game
+    identity = {"game": str(game), "method": solver.method}
     if solver.method in sampling.METHODS:
         identity["seed"] = seed
     for name, value in identity.items():
@@ -141,7 +163,10 @@ def _go_on(solver: Any, policy: Solved, sequences: SequenceForm, seed: int) -> N
 
 def _policy(solver: Any, seed: int) -> Solved:
     """The solver's average behaviour as a policy that can be resumed."""
+    if isinstance(solver, FactoredRegrets):
+        return factored.average_policy(solver, seed)
     sequences, behaviour = solver.sequences, solver.average()
+    losses, value = gaps(sequences, behaviour), float(counterfactual_values(sequences, behaviour)[0][0])
     return solved(
         sequences,
         behaviour,
@@ -150,8 +175,9 @@ def _policy(solver: Any, seed: int) -> Solved:
         iterations=solver.iterations,
         seed=seed,
         state={name: array.copy() for name, array in solver.state().items()},
-        exploitability=float(gaps(sequences, behaviour).mean()),
-        value=float(counterfactual_values(sequences, behaviour)[0][0]),
+        exploitability=float(losses.mean()),
+        value=value,
+        interval=(value - float(losses[1]), value + float(losses[0])) if sequences.tree.is_zero_sum else None,
     )
 
 
@@ -170,8 +196,13 @@ def nash_conv(game: Game, policy: Any, memory: float = 4.0) -> float:
     >>> round(12 * fl.nash_conv("kuhn_poker", fl.Uniform()), 6)  # 11/12
     11.0
     """
-    sequences = sequence_form(game, memory)
-    return float(gaps(sequences, behaviour_of(sequences, policy)).sum())
+    return float(_gaps(form_of(game, memory), policy).sum())
+
+
+def _gaps(form: SequenceForm | FactoredForm, policy: Any) -> Any:
+    if isinstance(form, FactoredForm):
+        return factored.policy_gaps(form, policy)
+    return gaps(form, behaviour_of(form, policy))
 
 
 def exploitability(game: Game, policy: Any, memory: float = 4.0) -> float:
@@ -180,24 +211,29 @@ def exploitability(game: Game, policy: Any, memory: float = 4.0) -> float:
     >>> fl.exploitability("kuhn_poker", fl.solve("kuhn_poker", method="lp")) < 1e-9
     True
     """
-    return nash_conv(game, policy, memory) / sequence_form(game, memory).tree.num_seats
+    return float(_gaps(form_of(game, memory), policy).mean())
 
 
 def best_response(game: Game, policy: Any, seat: int, memory: float = 4.0) -> tuple[float, Tabular]:
     """A seat's best response: its expected payoff against the others' policy, and a policy; `memory` is in GiB.
 
-    >>> value, best = fl.best_response("kuhn_poker", fl.Uniform(), seat=0)
-    >>> value, fl.policy_values("kuhn_poker", best)[0] == value  # it holds the others' policy too
-    (0.5, True)
+    In games that are measured in their factored form, the policy is that of this seat alone.
+
+        >>> value, best = fl.best_response("kuhn_poker", fl.Uniform(), seat=0)
+        >>> value, fl.policy_values("kuhn_poker", best)[0] == value  # it holds the others' policy too
+        (0.5, True)
     """
-    sequences = sequence_form(game, memory)
-    if not 0 <= seat < sequences.tree.num_seats:
-        raise BadInput(f"there is no seat {seat}; {sequences.tree.game} has {sequences.tree.num_seats} seats")
-    behaviour = behaviour_of(sequences, policy)
-    value, best = respond(sequences, behaviour, seat)
-    first, last = sequences.form.sequence_begins[seat : seat + 2]
+    form = form_of(game, memory)
+    seats = form.num_seats if isinstance(form, FactoredForm) else form.tree.num_seats
+    if not 0 <= seat < seats:
+        raise BadInput(f"there is no seat {seat}; {load_game(game)} has {seats} seats")
+    if isinstance(form, FactoredForm):
+        return factored.response(form, policy, seat)
+    behaviour = behaviour_of(form, policy)
+    value, best = respond(form, behaviour, seat)
+    first, last = form.form.sequence_begins[seat : seat + 2]
     behaviour[first:last] = best[first:last]
-    return float(value[0]), Tabular(*table(sequences, behaviour))
+    return float(value[0]), Tabular(*table(form, behaviour))
 
 
 def policy_values(game: Game, policy: Any, memory: float = 4.0) -> list[float]:
@@ -206,5 +242,7 @@ def policy_values(game: Game, policy: Any, memory: float = 4.0) -> list[float]:
     >>> fl.policy_values("kuhn_poker", lambda state: {0: 1.0, 1: 0.0})  # nobody ever bets
     [0.0, 0.0]
     """
-    sequences = sequence_form(game, memory)
-    return [float(value[0]) for value in counterfactual_values(sequences, behaviour_of(sequences, policy))]
+    form = form_of(game, memory)
+    if isinstance(form, FactoredForm):
+        return factored.policy_values(form, policy)
+    return [float(value[0]) for value in counterfactual_values(form, behaviour_of(form, policy))]

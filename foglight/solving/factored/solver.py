@@ -1,0 +1,76 @@
+"""Solving and measuring on a factored form: what `foglight.solving.solver` does on a sequence form."""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from foglight.policies import Tabular
+from foglight.rules import Game
+from foglight.solving.factored.form import FactoredForm, best_response, gaps, normalised, plan_of, value
+from foglight.solving.factored.policies import best_behaviour, plans_of, table_of
+from foglight.solving.factored.regret import FactoredRegrets
+from foglight.solving.whole.solved import Solved
+
+_NEGLIGIBLE = 1e-7  # plans below this are left out of a policy
+
+
+@functools.lru_cache(maxsize=2)
+def factored_form(game: Game, memory: float) -> FactoredForm:
+    """The factored form of a game; the last two are cached. `memory` is in GiB."""
+    return FactoredForm(game, memory)
+
+
+def policy_values(form: FactoredForm, policy: Any) -> list[float]:
+    """Each seat's expected payoff when both seats play this policy."""
+    first = value(form, plans_of(form, policy))
+    return [first, -first]
+
+
+def policy_gaps(form: FactoredForm, policy: Any) -> np.ndarray:
+    """How much each seat would gain by changing alone to a best response to this policy."""
+    return gaps(form, plans_of(form, policy))
+
+
+def response(form: FactoredForm, policy: Any, seat: int) -> tuple[float, Tabular]:
+    """The value of a seat's best response, and a table of it; the other seat's policy is not in the table."""
+    worth, values = best_response(form, plans_of(form, policy)[1 - seat], seat)
+    return worth, Tabular(*table_of(form, seat, best_behaviour(form, seat, values)))
+
+
+def average_gaps(solver: FactoredRegrets) -> np.ndarray:
+    """How much each seat would gain by changing alone to a best response to the average so far."""
+    return gaps(solver.form, _plans(solver.form, solver.average()))
+
+
+def _plans(form: FactoredForm, behaviour: Any) -> Any:
+    return tuple(plan_of(form, seat, own) for seat, own in enumerate(behaviour))
+
+
+def average_policy(solver: FactoredRegrets, seed: int) -> Solved:
+    """The average without negligible plans, as a policy that can be resumed.
+
+    Its table has the information states that the seats' own play leads to.
+    """
+    form = solver.form
+    kept = [np.where(plan < _NEGLIGIBLE, 0.0, plan) for plan in _plans(form, solver.average())]
+    behaviour = [normalised(form, seat, plan) for seat, plan in enumerate(kept)]
+    plans = _plans(form, behaviour)
+    tables = [table_of(form, seat, own) for seat, own in enumerate(behaviour)]
+    policy = Solved(*_joined(tables))
+    policy.game, policy.method, policy.iterations, policy.seed = str(form.game), solver.method, solver.iterations, seed
+    policy.state = {name: array.copy() for name, array in solver.state().items()}
+    policy.value, losses = value(form, plans), gaps(form, plans)
+    policy.exploitability = float(losses.mean())
+    policy.interval = policy.value - float(losses[1]), policy.value + float(losses[0])
+    return policy
+
+
+def _joined(tables: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Several tables of a policy as one."""
+    keys = np.concatenate([part[0] for part in tables])
+    sizes = np.concatenate([np.diff(part[1]) for part in tables])
+    odds = np.concatenate([part[2] for part in tables])
+    order, firsts = np.argsort(keys), np.cumsum(sizes) - sizes
+    begins = np.concatenate([[0], np.cumsum(sizes[order])])
+    return keys[order], begins, odds[np.repeat(firsts[order] - begins[:-1], sizes[order]) + np.arange(begins[-1])]
