@@ -127,22 +127,23 @@ def tasks(samples: int = 10_000, positions: int = 50, games: int = 5, seed: int 
 
 def _counted(samples: int, positions: int, games: int, seed: int) -> list[tuple[Any, int]]:
     """The tasks, and how many positions or games each of them looks at."""
-    tracked = [(game, max(1, round(part * games)), cap) for game, cap, part in TRACKED]
     few = max(1, positions // 5)  # where a position takes long
+    some = max(1, games // 10)  # games of beliefs that are like those of trackers
+    followed = [
+        (kind, game, max(1, round(part * (games if kind == "tracked" else some))), cap)
+        for kind in KINDS
+        for game, cap, part in TRACKED
+    ]
+    followed += [("particles", game, some, 200) for game in RESOLVED]
+    followed += [(kind, game, max(1, some // 2), 200) for kind in DEALT for game in CARD_GAMES]
     return [
         *((partial(judge_histories, game, samples, positions, seed), positions) for game in CARD_GAMES),
         *((partial(judge_chains, game, samples, few, seed, swaps), few) for game in CHAINED for swaps in (False, True)),
         (partial(judge_chains, "hearts", max(few, samples // 200), few, seed), few),
         *((partial(judge_worlds, game, samples, positions, seed), positions) for game in HANDS_SEEN_AT_ONCE),
-        *((partial(judge_filter, game, samples // 5, positions, seed), positions) for game in LISTED),
-        *(
-            (partial(judge_beliefs, game, several, seed, cap, kind), several)
-            for kind in KINDS
-            for game, several, cap in tracked
-        ),
-        *((partial(judge_beliefs, game, few, seed, 200, kind), few) for kind in DEALT for game in CARD_GAMES),
-        *((partial(judge_beliefs, game, games, seed, 200, "particles"), games) for game in RESOLVED),
-        *((partial(judge_boards, max(1, games // 5), seed, kind), max(1, games // 5)) for kind in BOARDS),
+        *((partial(judge_filter, game, max(1, samples // 50), positions, seed), positions) for game in LISTED),
+        *((partial(judge_beliefs, game, several, seed, cap, kind), several) for kind, game, several, cap in followed),
+        *((partial(judge_boards, some, seed, kind), some) for kind in BOARDS),
     ]
 
 
