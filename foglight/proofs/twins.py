@@ -14,7 +14,7 @@ import random
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -68,17 +68,15 @@ def cells(pairs: int, seconds: float, seed: int, agent: str = "", game: str = ""
 
 def combinations() -> Iterator[tuple[str, str]]:
     """Every native agent with every native game that it plays."""
-    for name in agent_names():
-        for agent in OPTIONS.get(name, (name,)):
-            for game in game_names():
-                if name == "policy":
-                    yield from [(agent, SOLVED.get(game, game))] if game not in UNSOLVED else []
-                    continue
-                for where in SIZES.get(game, (game,)):
-                    try:
-                        load_agent(agent).check(load_game(where))
-                    except BadInput:
-                        continue
+    agents = [agent for name in agent_names() for agent in OPTIONS.get(name, (name,))]
+    for game in game_names():
+        for agent in agents:
+            if agent == "policy":
+                yield from [(agent, SOLVED.get(game, game))] if game not in UNSOLVED else []
+                continue
+            for where in SIZES.get(game, (game,)):
+                with suppress(BadInput):
+                    load_agent(agent).check(load_game(where))
                     yield agent, where
 
 
@@ -114,7 +112,8 @@ def compare(agent: AgentLike, game: str | Game, pairs: int, seconds: float = 60.
     with ExitStack() as stack:
         crew = [[stack.enter_context(_made(agent)) for _ in range(seats)] for _ in range(2)]
         others = [stack.enter_context(load_agent("first_legal")) for _ in range(seats)]
-        warm_up(loaded, crew[0])
+        if not crew[0][0].at_terminal:
+            warm_up(loaded, crew[0])
         begun = time.process_time()
         number = 0
         while found["pairs"] < pairs and time.process_time() - begun < seconds:

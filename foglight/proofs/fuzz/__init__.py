@@ -43,14 +43,14 @@ KINDS: dict[str, Callable[[], contextlib.AbstractContextManager[Input]]] = {
     "engines": texts.engines,
 }
 SHARES = {  # of all inputs
-    "games": 20,
-    "agents": 15,
-    "observations": 10,
-    "commands": 10,
-    "files": 15,
-    "orders": 10,
-    "requests": 10,
-    "engines": 10,
+    "games": 25,
+    "agents": 20,
+    "observations": 5,
+    "commands": 3,
+    "files": 8,
+    "orders": 9,
+    "requests": 15,
+    "engines": 15,
 }
 
 

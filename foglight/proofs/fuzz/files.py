@@ -76,7 +76,9 @@ def files() -> Iterator[Input]:
                 try:
                     reader(path)
                 except BadInput as error:
-                    if path.read_bytes() != changed:
+                    after = path.read_bytes()
+                    # a match may add games to a store before it comes upon the damage
+                    if len(after) < len(changed) if reader is _go_on else after != changed:
                         return f"the file was refused, and yet changed: {error}"
                     raise
                 return FINE
