@@ -144,6 +144,14 @@ def test_cheats_are_caught_within_a_few_pairs(cheat, game):
     assert "but" in result["findings"][0]
 
 
+def test_an_agent_that_cannot_play_a_game_says_so():
+    class Picky(fl.Agent):
+        def start(self, game, seat, seed):
+            raise fl.BadInput("only on Sundays")
+
+    assert twins.compare(Picky, "kuhn_poker", pairs=5)["refused"] == "only on Sundays"
+
+
 def test_every_native_agent_and_game_has_twins():
     pairs = list(twins.combinations())
     assert {agent.partition("(")[0] for agent, _ in pairs} == set(fl.agent_names())

@@ -95,7 +95,7 @@ def table(results: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
             "positions": result["positions"],
             "pairs": result["pairs"],
             "different": result["different"],
-            "seconds": result["seconds"],
+            "seconds": "cannot be played" if "refused" in result else result["seconds"],
         }
         for cell, result in results.items()
     ]
@@ -112,6 +112,10 @@ def compare(agent: AgentLike, game: str | Game, pairs: int, seconds: float = 60.
     with ExitStack() as stack:
         crew = [[stack.enter_context(_made(agent)) for _ in range(seats)] for _ in range(2)]
         others = [stack.enter_context(load_agent("first_legal")) for _ in range(seats)]
+        try:
+            crew[0][0].start(loaded, 0, seed)
+        except BadInput as error:  # `check` cannot tell for every agent
+            return {**found, "refused": str(error)}
         if not crew[0][0].at_terminal:
             warm_up(loaded, crew[0])
         begun = time.process_time()

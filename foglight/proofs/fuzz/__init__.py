@@ -45,9 +45,9 @@ KINDS: dict[str, Callable[[], contextlib.AbstractContextManager[Input]]] = {
 SHARES = {  # of all inputs
     "games": 25,
     "agents": 20,
-    "observations": 5,
+    "observations": 1,  # a wrong one may take a search, and so some tenths of a second
     "commands": 3,
-    "files": 8,
+    "files": 12,
     "orders": 9,
     "requests": 15,
     "engines": 15,
