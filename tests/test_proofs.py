@@ -144,6 +144,23 @@ def test_cheats_are_caught_within_a_few_pairs(cheat, game):
     assert "but" in result["findings"][0]
 
 
+class Forgetful(fl.Agent):
+    """Counts how often it was asked, which replaying the observations cannot restore."""
+
+    def start(self, game, seat, seed):
+        super().start(game, seat, seed)
+        self.asked = 0
+
+    def act(self, actions=None):
+        self.asked += 1
+        return actions[self.asked % len(actions)]
+
+
+def test_an_agent_that_is_not_restored_is_told_from_one_that_peeks():
+    result = twins.compare(Forgetful, "phantom_ttt", pairs=60, seed=1)
+    assert result["different"] == 0 and result["unrestored"] >= 1 and "resumed" in result["findings"][0]
+
+
 def test_an_agent_that_cannot_play_a_game_says_so():
     class Picky(fl.Agent):
         def start(self, game, seat, seed):

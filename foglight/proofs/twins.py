@@ -3,7 +3,9 @@
 At a random position, histories are drawn that the seat to move cannot tell from the true one. The referee plays the
 true history and its twins with the same seed. What the agent answers must not differ: its action, its probabilities,
 its explanation, and what a person is shown. Half of the twins are followed from the start, with a question at every
-decision on the way; half are resumed at the position, as a match is. A pair counts if the two worlds differ.
+decision on the way; half are resumed at the position, as a match is. A pair counts if the two worlds differ. An agent
+whose answer is another one where the true history is resumed does not peek, but replaying the observations does not
+restore it: such positions are counted apart.
 
 The twins are drawn by history filtering, or found by plain search where a filter would need too many worlds. At every
 fourth position the same agent sits on all seats, so that what one instance knows might reach another.
@@ -95,6 +97,7 @@ def table(results: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
             "positions": result["positions"],
             "pairs": result["pairs"],
             "different": result["different"],
+            "unrestored": result["unrestored"],
             "seconds": "cannot be played" if "refused" in result else result["seconds"],
         }
         for cell, result in results.items()
@@ -108,7 +111,14 @@ def compare(agent: AgentLike, game: str | Game, pairs: int, seconds: float = 60.
     """
     loaded = load_game(game)
     play, seats = Play(loaded, isinstance(loaded, tuple)), int(num_players(loaded))
-    found: dict[str, Any] = {"positions": 0, "pairs": 0, "different": 0, "seconds": 0.0, "findings": []}
+    found: dict[str, Any] = {
+        "positions": 0,
+        "pairs": 0,
+        "different": 0,
+        "unrestored": 0,
+        "seconds": 0.0,
+        "findings": [],
+    }
     with ExitStack() as stack:
         crew = [[stack.enter_context(_made(agent)) for _ in range(seats)] for _ in range(2)]
         others = [stack.enter_context(load_agent("first_legal")) for _ in range(seats)]
@@ -132,10 +142,15 @@ def compare(agent: AgentLike, game: str | Game, pairs: int, seconds: float = 60.
                     own if number % 4 == 0 else [*others[:seat], own[seat], *others[seat + 1 :]] for own in crew
                 )
                 if i == 0:
-                    expected = _followed(loaded, one, seat, seed + number, position.history, position.history)
-                resumed = i % 2 == 1
-                answers = _followed(loaded, two, seat, seed + number, twin, twin[: len(twin) * (not resumed)])
-                for (world, answer), (other, given) in zip(expected[-len(answers) :], answers, strict=True):
+                    true = position.history
+                    expected = [_followed(loaded, one, seat, seed + number, true, live) for live in (true, ())]
+                    if expected[0][-1][1] != expected[1][-1][1]:
+                        found["unrestored"] += 1
+                        if len(found["findings"]) < _SHOWN:
+                            what = f"seat {seat}, seed {seed + number}, after {list(true)}"
+                            found["findings"].append(f"{what}: another answer if the game is resumed there")
+                answers = _followed(loaded, two, seat, seed + number, twin, () if i % 2 else twin)
+                for (world, answer), (other, given) in zip(expected[i % 2], answers, strict=True):
                     if np.array_equal(world, other):
                         continue
                     found["pairs"] += 1
