@@ -139,17 +139,22 @@ class Referee:
             if played == LONGEST:
                 raise BadInput(f"{state.game} has not ended after {LONGEST:,} actions; foglight check-game says more")
             played += 1
-            if state.player == CHANCE:
-                self._play(self._course.outcome())
-            else:
-                self._play(_ask(self.agents[state.player], state, self._timing[state.player]))
+            self.play(self.ask())
         return Record(tuple(state.returns()), tuple(state.history()), tuple(self._timing)), state
 
     def actions(self) -> list[int]:
         """The actions so far, outcomes of chance included."""
         return self._state.history()
 
-    def _play(self, action: int) -> None:
+    def ask(self) -> int:
+        """The action that the seat to move chooses, or an outcome of chance; it is not played yet."""
+        state = self._state
+        if state.player == CHANCE:
+            return self._course.outcome()
+        return _ask(self.agents[state.player], state, self._timing[state.player])
+
+    def play(self, action: int) -> None:
+        """Play an action, and pass to every seat what it observes."""
         self._state.play(action)
         _tell(self._seats, self._state)
 

@@ -148,9 +148,11 @@ def load_saved(file: str | Path) -> SavedGame:
         if content.get("what") != _KIND or any(type(content[name]) is not kind for name, kind in _FIELDS.items()):
             raise ValueError
         actions = json.loads(zlib.decompress(base64.b64decode(content["actions"], validate=True)))
+        if not all(type(agent) is str for agent in content["agents"]) or not all(type(a) is int for a in actions):
+            raise ValueError
     except OSError as error:
         raise BadInput(f"cannot read {file} ({error.strerror or error}); give a file written by save") from None
-    except (ValueError, KeyError, AttributeError, zlib.error):
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError, zlib.error):
         raise BadInput(f"{file} is not {_KIND}, or it is damaged") from None
     return SavedGame(content["game"], tuple(content["agents"]), content["seat"], content["seed"], tuple(actions))
 

@@ -283,10 +283,10 @@ class Store:
         """Turn an error of SQLite into a BadInput that says what to do."""
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter if a message of SQLite quotes damaged text
             why = " ".join(str(error).split())  # one line, although it may quote the file
             what = f"cannot use {self.path} as a store ({why})"
-            raise BadInput(f"{what}; nothing in it was changed, choose another file or move it away") from None
+            raise BadInput(f"{what}; choose another file or move it away") from None
 
 
 _SAME = "game = ? AND agents = ? AND seed = ? AND version = ?"

@@ -287,20 +287,26 @@ def _read_answer(output: Iterable[str]) -> Answer:
             scored = _centipawns(kind, int(number))
         except ValueError:
             raise _Failure("unreadable score") from None
-        move = words[words.index("pv") + 1] if "pv" in words[:-1] else ""
+        move, line_number = (_after(words, word) for word in ("pv", "multipv"))
         if _MOVE.match(move):
             lines[move] = scored
-        if "multipv" not in words or words[words.index("multipv") + 1] == "1":
+        if line_number in ("", "1"):
             value = scored
     if value is None:
         raise _Failure("no score")
     return Answer(value, lines)
 
 
+def _after(words: list[str], word: str) -> str:
+    """The word after this one; empty if there is none."""
+    return words[words.index(word) + 1] if word in words[:-1] else ""
+
+
 def _centipawns(kind: str, number: int) -> int:
     """A score as one number; a mate in n moves is worth WIN - n."""
     if kind == "mate":
-        return WIN - number if number > 0 else -WIN - number
+        far = min(abs(number), WIN - _SURE)  # a mate is worth no less than any other score
+        return WIN - far if number > 0 else far - WIN
     if kind != "cp":
         raise ValueError(kind)
     return max(-_SURE, min(_SURE, number))

@@ -4,6 +4,7 @@ A FEN has as many ranks as the board. SAN follows OpenSpiel: it has no marks for
 """
 
 import functools
+import re
 from collections import Counter
 from typing import Any, NamedTuple
 
@@ -82,7 +83,7 @@ def read_fen(text: str) -> tuple[int, np.ndarray]:
         fields += ["0", "1"]
     ranks = fields[0].split("/") if len(fields) == 6 else []
     size, board = len(ranks), np.zeros(WORDS, np.uint64)
-    rows = ["".join("." * int(sign) if sign.isdigit() else sign for sign in rank) for rank in ranks]
+    rows = ["".join("." * int(sign) if sign in "12345678" else sign for sign in rank) for rank in ranks]
     if not 4 <= size <= 8 or any(len(row) != size or row.strip(".PNBRQKpnbrqk") for row in rows):
         raise BadInput(f"cannot read the FEN {text!r}; write ranks of 4 to 8 squares, then 'w KQkq - 0 1' or the like")
     for rank, row in enumerate(reversed(rows)):
@@ -91,8 +92,14 @@ def read_fen(text: str) -> tuple[int, np.ndarray]:
             for i in range(3):
                 board[i] |= place * np.uint64(kind >> i & 1)
             board[WHITES] |= place * np.uint64(sign.isupper())
-    colour, counters = "bw".find(fields[1]), all(field.isdecimal() for field in fields[4:])
-    if colour < 0 or fields[2].strip(_RIGHTS + "-") or not counters or int(fields[4]) > CLOCK_LIMIT or fields[5] == "0":
+    colour, counters = "bw".find(fields[1]), all(re.fullmatch("[0-9]{1,4}", field) for field in fields[4:])
+    if (
+        colour < 0
+        or fields[2].strip(_RIGHTS + "-")
+        or not counters
+        or int(fields[4]) > CLOCK_LIMIT
+        or int(fields[5]) == 0
+    ):
         raise BadInput(f"cannot read the FEN {text!r}; after the ranks write 'w KQkq - 0 1' or the like")
     put(board, TURN, colour)
     put(board, CASTLING, sum(1 << i for i in range(4) if _RIGHTS[i] in fields[2]))

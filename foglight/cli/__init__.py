@@ -19,12 +19,12 @@ from foglight.cli._app import app, fail
 from foglight.names import BadInput
 
 
-def main() -> None:
+def main(commands: typer.Typer = app) -> None:
     """Run the command line. A mistake of the user ends in one line on stderr and exit code 2."""
     if "" not in sys.path:
         sys.path.insert(0, "")  # games and agents in the current folder can be named by their address
     try:
-        sys.exit(app(standalone_mode=False) or 0)
+        sys.exit(commands(standalone_mode=False) or 0)
     except BadInput as error:
         fail(str(error), 2)
     except (KeyboardInterrupt, typer.Abort):

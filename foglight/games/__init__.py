@@ -41,7 +41,8 @@ def load_game(game: Game) -> Any:
         bridge, _, name = spec.name.partition(":")
         if name and bridge in _BRIDGES:
             return importlib.import_module(f"foglight.bridges.{bridge}").load(Spec(name, spec.arguments))
-        if name and difflib.get_close_matches(bridge, _BRIDGES) and importlib.util.find_spec(bridge) is None:
+        alike = name and "." not in bridge and difflib.get_close_matches(bridge, _BRIDGES)
+        if alike and importlib.util.find_spec(bridge) is None:
             raise BadInput(unknown("bridge", bridge, _BRIDGES))
         return _loaded(construct(game_class(spec.name), spec))
     if isinstance(game, type):

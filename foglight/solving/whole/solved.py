@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,13 +118,18 @@ class Solved(Tabular):
                 policy.interval = tuple(header["interval"]) if header.get("interval") else None
         except OSError as error:
             raise BadInput(f"cannot read {path}: {error.strerror or error}") from None
-        except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-            if isinstance(error, BadInput):
-                raise
+        except BadInput:
+            raise
+        except _DAMAGE:
             raise BadInput(f"{path} is not a saved policy, or it is damaged") from None
         return policy
 
 
+# what a damaged archive may raise; a RuntimeError says that it is encrypted, or of a version that nobody has
+_DAMAGE = (
+    ValueError, KeyError, TypeError, AttributeError, EOFError, RuntimeError, MemoryError, OverflowError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 _FACTS = ("game", "method", "iterations", "seed", "exploitability", "value")
 
 

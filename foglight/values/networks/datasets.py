@@ -101,9 +101,11 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         if manifest["format"] != FORMAT:
             raise BadInput(f"{folder / MANIFEST} has format {manifest['format']}; this version reads {FORMAT}")
-        DatasetRequest(**manifest["request"])
-        dict(manifest["files"])
-        return dict(manifest)
+        request, kinds = DatasetRequest(**manifest["request"]), {"game": str, "recall": str, "sparse": int | float}
+        wrong = [key for key, value in asdict(request).items() if not isinstance(value, kinds.get(key, int))]
+        if wrong or request.per_shard < 1 or type(manifest["points"]) is not int:
+            raise ValueError(f"{wrong[0] if wrong else 'points or per_shard'} is not what was written")
+        return {**manifest, "files": dict(manifest["files"])}
     except FileNotFoundError:
         return None
     except BadInput:

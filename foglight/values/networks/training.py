@@ -160,14 +160,19 @@ class Trained:
 def load_network(path: Path | str, device: str = "cpu") -> Trained:
     """Read a trained network from a file."""
     arrays, text = load_arrays(path)
-    header = json.loads(text)
-    if header["format"] != FORMAT:
-        raise BadInput(f"{path} has format {header['format']}; this version reads {FORMAT}")
     laid_out = {name for name in arrays if name.startswith(LAYOUT_PREFIX)}
     layout = {name.removeprefix(LAYOUT_PREFIX): arrays[name] for name in laid_out}
-    shape = Shape(**header["shape"])
-    network = shape.build().to(device)
-    weights = {name: torch.tensor(array) for name, array in arrays.items() if name not in laid_out}
-    network.load_state_dict(weights)
-    network.eval()
-    return Trained(network, shape, layout_of(layout) if layout else None, header["about"])
+    weights = {name: array for name, array in arrays.items() if name not in laid_out}
+    try:
+        header = json.loads(text)
+        if header["format"] != FORMAT:
+            raise BadInput(f"{path} has format {header['format']}; this version reads {FORMAT}")
+        shape = Shape(**header["shape"])
+        network = shape.build()
+        network.load_state_dict({name: torch.tensor(array) for name, array in weights.items()})
+        network.to(device).eval()
+        return Trained(network, shape, layout_of(layout) if layout else None, header["about"])
+    except BadInput:
+        raise
+    except (ValueError, KeyError, TypeError, RuntimeError) as error:  # PyTorch's own are RuntimeErrors
+        raise BadInput(f"{path} is damaged: {' '.join(str(error).split())[:200]}; train the network again") from None
