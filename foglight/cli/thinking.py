@@ -61,8 +61,8 @@ def solve(
         if save is not None and save.exists():
             fail(f"stopped; what was done is in {save}, but for the last seconds, and the same command goes on", 130)
         fail("stopped; nothing is kept yet" if save else "stopped; --save FILE would keep what is done", 130)
-    seconds, factored = time.perf_counter() - begin, isinstance(form, FactoredForm)
-    nodes = None if factored else form.tree.num_nodes
+    seconds = time.perf_counter() - begin
+    nodes = None if isinstance(form, FactoredForm) else form.tree.num_nodes
     table = policy.table(limit=form.num_states, memory=memory) if show_ else None
     if json_:
         facts = {"game": policy.game, "method": policy.method, "iterations": policy.iterations}
@@ -74,18 +74,16 @@ def solve(
     if table:
         show(table.lines())
         typer.echo()
-    size = "in the factored form, up to symmetry" if factored else f"{nodes:,} nodes"
+    states = f"{form.num_states:,} information states"
     rows = {
         "value to seat 0": f"{policy.value:.9g}",
         **({"value of the game": interval_text(policy.interval)} if policy.interval else {}),
         "exploitability": f"{policy.exploitability:.3g}",
-        "time": f"{seconds:.3g} s, {tree_seconds:.3g} s of it for the {'form' if factored else 'tree'}",
+        "time": f"{seconds:.3g} s, {tree_seconds:.3g} s of it for the {'form' if nodes is None else 'tree'}",
         "method": "linear programming, exact"
         if policy.method == "lp"
         else f"{policy.method}, {policy.iterations:,} iterations",
-        "size": f"{form.num_states:,} information states {size}"
-        if factored
-        else f"{size}, {form.num_states:,} information states",
+        "size": f"{states} up to symmetry, in the factored form" if nodes is None else f"{nodes:,} nodes, {states}",
     }
     show([{policy.game: name, "": text} for name, text in rows.items()])
     if policy.method != "lp" and policy.interval is None:

@@ -35,7 +35,7 @@ Progress = Callable[[int, int, float], None]  # iterations done, iterations in a
 
 
 def form_of(game: str | Game, memory: float = 4.0) -> SequenceForm | FactoredForm:
-    """The form in which a whole game is solved and policies are measured; the last ones are cached. `memory` is in GiB."""
+    """The form in which a whole game is solved and measured; the last ones are cached. `memory` is in GiB."""
     loaded = load_game(game)
     quick_check(loaded)
     if not fits(loaded, memory) and factors(loaded):
@@ -59,8 +59,8 @@ def solve(
 
     `iterations` is the total: resuming a policy of 400 iterations with `iterations=1000` runs 600 more, and gives the
     same result as 1000 at once. Solving ends earlier if the exploitability is at most `target`, which is looked at
-    every 50 iterations. The method is `cfr+` unless given, and `pcfr+` in games too large for their tree to be held,
-    which have another form [see docs/solving.md]. `lp` is exact and has no iterations. With a `checkpoint`, the policy is
+    every 50 iterations. The method is `cfr+` unless given. Where the tree is too large to be held, but the game has a
+    factored form, it is `pcfr+`. The method `lp` is exact and has no iterations. With a `checkpoint`, the policy is
     saved to that file every ten seconds and at the end; if the file exists, solving resumes from it. `memory` is in
     GiB; a game whose tree needs more is refused. `seed` is for the sampling methods, `external` and `outcome`.
 

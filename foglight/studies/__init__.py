@@ -169,12 +169,14 @@ class Ledger:
                 if "seconds" in entry:
                     self.seconds[entry["cell"]] = entry["seconds"]
 
-    def add(self, cell: str, result: dict[str, Any], seconds: float) -> None:
-        """Store the result of a cell, and the seconds it took."""
+    def add(self, cell: str, result: dict[str, Any], seconds: float | None = None) -> None:
+        """Store the result of a cell, and the seconds it took, if they are known."""
+        known = {} if seconds is None else {"seconds": round(seconds, 3)}
         # the newline comes first, so that a torn line before it spoils no other
-        line = "\n" + json.dumps({"cell": cell, **self.key, "seconds": round(seconds, 3), "result": result})
+        line = "\n" + json.dumps({"cell": cell, **self.key, **known, "result": result})
         with self.path.open("a", encoding="utf-8") as file:
             file.write(line)
             file.flush()
             os.fsync(file.fileno())
-        self.results[cell], self.seconds[cell] = result, seconds
+        self.results[cell] = result
+        self.seconds |= {cell: seconds} if seconds is not None else {}

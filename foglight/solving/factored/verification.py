@@ -1,9 +1,9 @@
 """Whether a game factors, tried on random games.
 
-The game is played as it is, and beside it in two worlds of a factored form: in that of a seat, the seat acts as it does,
-and the other takes the first action that gives the same common transition. What the form needs is then compared at
-every step: legal actions, the laid-open world, the mover, each seat's key, and the payoffs. A mirror image of the game
-is played as well.
+The game is played as it is, and beside it in two worlds of a factored form. In the world of a seat, that seat acts as
+it does in the game, and the other takes the first action that gives the same common transition. What the form needs is
+compared at every step: legal actions, the laid-open world, the mover, each seat's key, and the payoffs. A mirror image
+of the game is played as well.
 """
 
 import random
@@ -39,7 +39,7 @@ _GAMES = 100
 
 
 def factors(game: Game, games: int = _GAMES, seed: int = 0) -> bool:
-    """Whether a game has a factored form: two seats, zero-sum, some private transitions, and nothing else against it."""
+    """Whether a game has a factored form: a two-seat zero-sum game with private transitions, and nothing against it."""
     limits = bounds(game)
     if num_players(game) != 2 or limits.total != 0.0 or not limits.length or not has_rule("lay_open", type(game)):
         return False

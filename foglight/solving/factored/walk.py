@@ -430,7 +430,7 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
             for t in range(symmetries):
                 code = uint64(1)
                 for i in range(count[below]):
-                    code += mix(uint64(last[below, i] * symmetries + product[t, turn[below, i]]))
+                    code ^= mix(uint64(last[below, i] * symmetries + product[t, turn[below, i]]))
                 if t == 0 or code < best:
                     best, how = code, t
             slot = find(row_table, best)

@@ -1,0 +1,243 @@
+"""The factored form: the same values, best responses and equilibria as the sequence form, and known facts of others."""
+
+import itertools
+from fractions import Fraction
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import foglight as fl
+from foglight.compile import constants, implements
+from foglight.games import load_game
+from foglight.policies import Biased, Tabular, Uniform
+from foglight.rules import NOTHING, TERMINAL, Bounds, game
+from foglight.solving import solver
+from foglight.solving.factored.form import FactoredForm, best_response, value
+from foglight.solving.factored.policies import best_behaviour, plans_of, table_of
+from foglight.solving.factored.symmetry import group_of
+from foglight.solving.factored.verification import factors
+from foglight.solving.whole.behaviour import behaviour_of
+from foglight.solving.whole.linear import equilibrium
+from foglight.solving.whole.plans import best_response as respond
+from foglight.solving.whole.plans import counterfactual_values
+from foglight.solving.whole.sequences import sequence_form
+
+pytestmark = pytest.mark.plain
+
+RULES = ["tries=silent", "tries=silent,abrupt=yes", "tries=heard", "tries=heard,abrupt=yes"]
+POLICIES = [Uniform(), Biased(0.6, 3), Biased(0.9, 9), Biased(1.0, 5)]  # all but the first break the symmetry
+
+
+def small(rules, size="rows=2,cols=2"):
+    return load_game(f"dark_hex({size},{rules})")
+
+
+@pytest.fixture
+def factored(monkeypatch):
+    """All games that factor get their factored form, as if their trees were too large."""
+    monkeypatch.setattr(solver, "fits", lambda game, memory: False)
+
+
+def same_as_the_tree(small_game):
+    """Compare values and best responses with those of the sequence form; returns how many were compared."""
+    form, sequences, compared = FactoredForm(small_game), sequence_form(small_game), 0
+    for policy in POLICIES:
+        plans, behaviour = plans_of(form, policy), behaviour_of(sequences, policy)
+        assert value(form, plans) == pytest.approx(counterfactual_values(sequences, behaviour)[0][0], abs=1e-12)
+        for seat in range(2):
+            worth, values = best_response(form, plans[1 - seat], seat)
+            assert worth == pytest.approx(respond(sequences, behaviour, seat)[0][0], abs=1e-12)
+            table = Tabular(*table_of(form, seat, best_behaviour(form, seat, values)))
+            answer, (first, last) = behaviour.copy(), sequences.form.sequence_begins[seat : seat + 2]
+            answer[first:last] = behaviour_of(sequences, table)[first:last]
+            assert counterfactual_values(sequences, answer)[seat][0] == pytest.approx(worth, abs=1e-12)
+            compared += 2
+        compared += 1
+    return compared
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_values_and_best_responses_are_those_of_the_tree(rules):
+    assert same_as_the_tree(small(rules)) == 20
+
+
+@pytest.mark.long_plain
+@pytest.mark.parametrize("rules", RULES)
+def test_values_and_best_responses_are_those_of_a_larger_tree(rules):
+    assert same_as_the_tree(small(rules, "rows=2,cols=3")) == 20
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_solving_gives_the_equilibrium_of_the_linear_program(rules, factored):
+    small_game = small(rules)
+    policy = fl.solve(small_game, iterations=200)
+    exact = equilibrium(sequence_form(small_game))[0]
+    assert policy.method == "pcfr+" and policy.interval[0] - 1e-9 <= exact <= policy.interval[1] + 1e-9
+    assert policy.exploitability < 1e-4
+    sequences = sequence_form(small_game)  # the table, measured on the tree
+    behaviour = behaviour_of(sequences, policy)
+    assert counterfactual_values(sequences, behaviour)[0][0] == pytest.approx(policy.value, abs=1e-9)
+    gap = sum(respond(sequences, behaviour, seat)[0][0] for seat in range(2))
+    assert gap / 2 == pytest.approx(policy.exploitability, abs=1e-9)
+
+
+def test_resuming_gives_what_one_run_gives(tmp_path, factored):
+    small_game, file = small("tries=silent"), tmp_path / "policy.npz"
+    fl.solve(small_game, iterations=17, checkpoint=file)
+    resumed, whole = fl.solve(small_game, iterations=40, checkpoint=file), fl.solve(small_game, iterations=40)
+    assert np.array_equal(resumed.probabilities, whole.probabilities) and np.array_equal(resumed.keys, whole.keys)
+    assert fl.Solved.load(file).interval == whole.interval
+    with pytest.raises(fl.BadInput, match="its game is"):
+        fl.solve(small("tries=heard"), iterations=50, resume=file)
+    with pytest.raises(fl.BadInput, match="too large for lp; cfr, cfr"):
+        fl.solve(small_game, method="lp")
+
+
+def test_solving_stops_at_the_target(factored):
+    assert fl.solve(small("tries=silent,abrupt=yes"), iterations=1000, target=1e-4).iterations in (50, 100)
+
+
+def test_public_functions_take_the_factored_form(factored):
+    small_game = small("tries=silent")
+    sequences = sequence_form(small_game)
+    for policy in POLICIES:
+        behaviour = behaviour_of(sequences, policy)
+        first = counterfactual_values(sequences, behaviour)[0][0]
+        best = [respond(sequences, behaviour, seat)[0][0] for seat in range(2)]
+        assert fl.policy_values(small_game, policy) == pytest.approx([first, -first])
+        assert fl.nash_conv(small_game, policy) == pytest.approx(sum(best))
+        assert fl.exploitability(small_game, policy) == pytest.approx(sum(best) / 2)
+        assert [fl.best_response(small_game, policy, seat)[0] for seat in range(2)] == pytest.approx(best)
+    with pytest.raises(fl.BadInput, match="no seat 2"):
+        fl.best_response(small_game, Uniform(), 2)
+    with pytest.raises(fl.BadInput, match="add up to 1"):
+        fl.policy_values(small_game, fl.tabular({sequences.keys[0]: [0.5, 0.4, 0.3, 0.2]}))
+    with pytest.raises(fl.BadInput, match="a policy is a table"):
+        fl.policy_values(small_game, 3)
+
+
+def test_a_form_that_is_too_large_is_refused():
+    with pytest.raises(fl.BadInput, match="even in its factored form: over 1e-05 GiB"):
+        FactoredForm(small("tries=heard,abrupt=yes", "rows=2,cols=3"), memory=1e-5)
+
+
+def test_which_games_factor():
+    for name in ("phantom_ttt", "phantom_ttt(abrupt=yes)", "dark_hex(rows=3,cols=3,tries=silent)", "dark_hex"):
+        assert factors(load_game(name), games=10), name
+    for name in ("kuhn_poker", "leduc_poker", "goofspiel", "battleship", "liars_dice", "unseen_rps", "dark_chess"):
+        assert not factors(load_game(name), games=10), name
+
+
+@game
+@constants(num_players=2, num_words=1, num_actions=3, title="a try that matters to the other seat")
+class Leaking(NamedTuple):
+    """Seat 0 may look, unseen, and then takes 0 or 1. Seat 1 takes 0 or 1, but after a look only 1."""
+
+
+@implements(Leaking)
+def player(game, world):
+    return TERMINAL if world[0] & 4 else int(world[0] & 2) // 2
+
+
+@implements(Leaking)
+def legal(game, world, out):
+    actions = [0, 1] if world[0] & 3 == 1 else [1] if world[0] & 3 == 3 else [0, 1, 2] if not world[0] & 2 else [0, 1]
+    out[: len(actions)] = actions
+    return len(actions)
+
+
+@implements(Leaking)
+def step(game, world, action):
+    world[0] |= np.uint64(1 if action == 2 else 4 if world[0] & 2 else 2)
+
+
+@implements(Leaking)
+def observe(game, before, action, after, viewer):
+    return action + 1 if viewer == int(before[0] & 2) // 2 else NOTHING
+
+
+@implements(Leaking)
+def lay_open(game, world):
+    world[0] |= np.uint64(1)
+
+
+@implements(Leaking)
+def returns(game, world, out):
+    out[0], out[1] = 1.0, -1.0
+
+
+@implements(Leaking)
+def bounds(game):
+    return Bounds(-1.0, 1.0, 0.0, 4)
+
+
+def test_a_private_action_that_changes_what_the_other_may_do_is_noticed():
+    assert not factors(Leaking())
+
+
+def test_symmetries_make_a_group():
+    board = group_of(load_game("phantom_ttt"))
+    assert len(board.images) == 8 and len(group_of(load_game("dark_hex")).images) == 2
+    assert len(group_of(load_game("kuhn_poker")).images) == 1
+    for first, second in itertools.product(range(8), repeat=2):
+        both = board.images[board.product[first, second]]
+        assert (both == board.images[first][board.images[second]]).all()
+    assert (board.product[np.arange(8), board.inverse] == 0).all()
+
+
+# Phantom Tic-Tac-Toe and Dark Hex on nine cells -------------------------------------------------------------------
+
+FACTS = {  # of uniform play: the best responses of both seats
+    "phantom_ttt": (0.953125, 0.624338624),
+    "dark_hex(rows=3,cols=3,tries=silent)": (1.0, 0.832804233),
+}
+
+
+def filled_at_random(name):
+    """The value of filling the board at random: after a failed try, all free cells are still equally likely."""
+    board = load_game(name)
+
+    @cache
+    def worth(history):
+        state = fl.new_state(board)
+        for action in history:
+            state.play(action)
+        if state.player == TERMINAL:
+            return Fraction(state.returns()[0])
+        free = [a for a in state.actions() if a not in history]
+        return sum((worth((*history, a)) for a in free), Fraction(0)) / len(free)
+
+    return worth(())
+
+
+@pytest.mark.parametrize("size", ["rows=2,cols=2", "rows=1,cols=3"])
+def test_uniform_play_fills_the_board_at_random(size):
+    small_game = small("tries=silent", size)
+    expected = float(filled_at_random(str(small_game)))
+    assert value(FactoredForm(small_game), plans_of(FactoredForm(small_game), Uniform())) == pytest.approx(expected)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "best"), FACTS.items())
+def test_uniform_play_has_the_known_values(name, best):
+    form = FactoredForm(load_game(name))
+    plans = plans_of(form, Uniform())
+    images = len(form.group.images)
+    full = tuple(np.repeat(plan * side.weights, images, 0) for plan, side in zip(plans, form.sides, strict=True))
+    # 84 of the 126 ways to place five stones of nine connect; three in a row by the same counting
+    expected = {"phantom_ttt": 0.2968253968}.get(name, 1 / 3)
+    for lines in (plans, full):
+        assert value(form, lines) == pytest.approx(expected, abs=1e-9)
+        assert [best_response(form, lines[1 - seat], seat)[0] for seat in range(2)] == pytest.approx(best, abs=1e-8)
+
+
+@pytest.mark.long
+def test_phantom_tic_tac_toe_is_worth_two_thirds():
+    policy = fl.solve("phantom_ttt", iterations=600)
+    assert policy.exploitability < 1e-4
+    assert policy.interval[0] <= 2 / 3 <= policy.interval[1]
+    values = fl.policy_values("phantom_ttt", policy)  # of the table, with all its mirror images and orders
+    assert values[0] == pytest.approx(policy.value, abs=1e-9)
+    assert fl.exploitability("phantom_ttt", policy) == pytest.approx(policy.exploitability, abs=1e-9)
