@@ -30,6 +30,7 @@ from foglight.rules import (
     begin,
     bounds,
     chance,
+    lay_open,
     legal,
     max_legal,
     new_worlds,
@@ -42,7 +43,8 @@ from foglight.solving.factored.symmetry import Group, group_of
 from foglight.solving.factored.walk import TOO_LARGE, UNFIT, Walk, walk
 from foglight.solving.whole.tree import ADVICE, GIBIBYTE, TooLarge
 
-_GAMES = 1000  # random games from which the commonest payoff is guessed
+_GAMES = 1000  # random games from which the commonest payoff and the number of common histories are guessed
+_END_BYTES = 9  # that an end takes in a form
 
 
 class Side(NamedTuple):
@@ -80,13 +82,16 @@ class FactoredForm:
     def __init__(self, game: Game, memory: float = 4.0) -> None:
         """`memory` is in GiB."""
         self.game, self.group = game, group_of(game)
+        too_large = f"{game} is too large to hold, even in its factored form: over {memory:g} GiB; {ADVICE}"
+        if _guessed_histories(game) / len(self.group.images) * _END_BYTES > memory * GIBIBYTE:
+            raise TooLarge(too_large)
         shift, walks = _commonest_payoff(game), []
         for seat in range(2):
             walks.append(walk(game, seat, self.group, bounds(game).length, shift, memory * GIBIBYTE / 3))
             if walks[-1].result == UNFIT:
                 raise BadInput(f"{game} does not factor: what an action does depends on what the seats know")
             if walks[-1].result == TOO_LARGE:
-                raise TooLarge(f"{game} is too large to hold, even in its factored form: over {memory:g} GiB; {ADVICE}")
+                raise TooLarge(too_large)
         self.sides = tuple(_side(found, self.group) for found in walks)
         self.pasts = tuple(found.pasts[:, : found.lengths.max(initial=0)] for found in walks)
         self.lengths = tuple(found.lengths for found in walks)
@@ -144,6 +149,29 @@ def _kept(found: Walk, group: Group) -> np.ndarray:
     past = np.concatenate([[(1 << len(group.images)) - 1], np.repeat(found.fixed, sizes)])
     same = [(image[found.actions] == found.actions) | (found.actions < 0) for image in group.images]
     return past & sum(fits.astype(np.int64) << number for number, fits in enumerate(same))
+
+
+def _guessed_histories(game: Game) -> float:
+    """The number of common histories without failures, guessed from random games [Knuth1975]."""
+    sizes = np.zeros(_GAMES)
+    _probe(game, generator(0), sizes)
+    return float(sizes.mean())
+
+
+@kernel
+def _probe(game, random, sizes):
+    """Write one estimate per random game in which everything is laid open: the product of the numbers of actions."""
+    actions, odds = np.empty(max_legal(game), np.int64), np.empty(max_legal(game))
+    for i in range(len(sizes)):
+        world = new_worlds(game, 1)[0]
+        begin(game, world)
+        mover, sizes[i] = player(game, world), 1.0
+        while mover != TERMINAL:
+            lay_open(game, world)
+            n = chance(game, world, actions, odds) if mover == CHANCE else legal(game, world, actions)
+            sizes[i] *= n
+            step(game, world, actions[below(random, n)])
+            mover = player(game, world)
 
 
 def _commonest_payoff(game: Game) -> float:
