@@ -140,7 +140,7 @@ def analysis():
 
 
 HTML = {
-    "policy": (lambda: fl.solve("kuhn_poker", 10), {"table": 1, "tr": 5}, "12 information states"),
+    "policy": (lambda: fl.solve("kuhn_poker", 10), {"table": 1, "tr": 6}, "12 information states"),
     "policy table": (lambda: fl.Uniform().table("kuhn_poker"), {"tr": 13, "td": 48, "th": 4}, "fold 50 %  call 50 %"),
     "match": (match, {"tr": 3, "td": 8}, "4.6% to 69.9%"),
     "tournament": (tournament, {"table": 2, "tr": 6}, "+132"),

@@ -31,7 +31,7 @@ from foglight.checks.positions import Play, Position
 from foglight.games import game_names, load_game
 from foglight.names import BadInput, Spec, parse_spec
 from foglight.rules import Game, num_players
-from foglight.solving.whole.solver import solve
+from foglight.solving.solver import solve
 from foglight.worlds.filter import history_filter
 
 SIZES = {"goofspiel": ("goofspiel(cards=5)", "goofspiel"), "dark_chess": ("dark_chess(size=4)", "dark_chess")}

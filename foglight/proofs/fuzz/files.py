@@ -17,8 +17,8 @@ from foglight.arena.store import stored_position
 from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.proofs.fuzz.changes import FINE, Input, damaged, other_json
+from foglight.solving.solver import solve
 from foglight.solving.whole.solved import Solved
-from foglight.solving.whole.solver import solve
 from foglight.values.networks.datasets import DatasetRequest, load_dataset
 from foglight.values.networks.shipped import shipped_network
 from foglight.values.networks.tensor_file import load_arrays
