@@ -40,11 +40,10 @@ from foglight.rules import (
     step,
 )
 from foglight.solving.factored.symmetry import Group, group_of
-from foglight.solving.factored.walk import TOO_LARGE, UNFIT, Walk, walk
+from foglight.solving.factored.walk import END_BYTES, TOO_LARGE, UNFIT, Walk, ends_of, walk
 from foglight.solving.whole.tree import ADVICE, GIBIBYTE, TooLarge
 
 _GAMES = 1000  # random games from which the commonest payoff and the number of common histories are guessed
-_END_BYTES = 9  # that an end takes in a form
 
 
 class Side(NamedTuple):
@@ -83,7 +82,7 @@ class FactoredForm:
         """`memory` is in GiB."""
         self.game, self.group = game, group_of(game)
         too_large = f"{game} is too large to hold, even in its factored form: over {memory:g} GiB; {ADVICE}"
-        if _guessed_histories(game) / len(self.group.images) * _END_BYTES > memory * GIBIBYTE:
+        if _guessed_histories(game) / len(self.group.images) * END_BYTES > memory * GIBIBYTE:
             raise TooLarge(too_large)
         shift, walks = _commonest_payoff(game), []
         for seat in range(2):
@@ -95,8 +94,11 @@ class FactoredForm:
         self.sides = tuple(_side(found, self.group) for found in walks)
         self.pasts = tuple(found.pasts[:, : found.lengths.max(initial=0)] for found in walks)
         self.lengths = tuple(found.lengths for found in walks)
-        rows, turns = np.stack([found.ends for found in walks], 1), np.stack([found.turns for found in walks], 1)
-        self.ends = Ends(rows, turns, walks[0].payoffs, shift)
+        ends = ends_of(walks, len(self.group.images), memory * GIBIBYTE / 2)
+        if ends is None:
+            raise TooLarge(too_large)
+        rows, turns, payoffs = ends
+        self.ends = Ends(rows, turns, payoffs, shift)
 
     @property
     def num_states(self) -> int:

@@ -12,7 +12,8 @@ on random games.
 
 The walk goes depth first through the common histories, once for each seat. At each it has a list of *items*: one for
 each information state of the seat that fits the common history. Where a common history ends, the last sequences of the
-items are a *row*; common histories in which the same sequences fit share it.
+items are a *row*; common histories in which the same sequences fit share it. Common histories with the same list and
+the same world go on alike, whatever the other seat did before, so that they are one *node* of a graph and walked once.
 
 Two things make the lists short. Information states that differ only in the order of private actions between two common
 transitions have the same future in all common histories: they are one state here, with several parents. And common
@@ -22,6 +23,7 @@ of an item is the mirror image in which the seat's own actions are the first in 
 sequence.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -56,13 +58,15 @@ from foglight.tables import find
 FINE, OVERFULL, UNFIT, TOO_LARGE = range(
     4
 )  # how a walk ended; UNFIT: a common transition of one item is none of another
+END_BYTES = 13  # that an end takes in a form
 _UNKNOWN, _PRIVATE = -1, -2  # kinds of an action at a common history; others are numbers of common transitions
 
 
 class Walk(NamedTuple):
-    """What a walk found for its seat: I information states, S sequences, T ends of common histories.
+    """What a walk found for its seat: I information states, S sequences, N nodes.
 
-    Sequence 0 is the root. Information states come after those that lead to them.
+    Sequence 0 is the root. Information states come after those that lead to them. Edges of a node are in the same order
+    for both seats; those to ends that pay `shift` are left out.
     """
 
     keys: np.ndarray  # uint64[I]: the key of an information state, in its first order and mirror image
@@ -74,9 +78,11 @@ class Walk(NamedTuple):
     weights: np.ndarray  # float64[S]: 1 / the number of mirror images that the sequence stands for
     links: np.ndarray  # int64[L, 2]: an information state, and a sequence that leads to it
     entries: np.ndarray  # int32[E, 2]: a row; a sequence that fits it and its turn, as sequence * symmetries + turn
-    ends: np.ndarray  # int32[T]: the row in which a common history ends
-    turns: np.ndarray  # int8[T]: its turn
-    payoffs: np.ndarray  # float32[T]: chance probability times payoff of seat 0 times number of mirror images
+    firsts: np.ndarray  # int64[N]: the first edge of each node
+    counts: np.ndarray  # int64[N]: the number of its edges
+    targets: np.ndarray  # int64: the node that an edge leads to; where the game ends, -1 - row * symmetries - its turn
+    worths: np.ndarray  # float64: the probability of a chance outcome; at the end the payoff of seat 0 times that and
+    # the number of mirror images
     rows: int
     result: int  # FINE, OVERFULL or UNFIT
 
@@ -158,7 +164,7 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
     past, lengths = np.zeros((levels, room, levels), np.int16), np.zeros((levels, room), np.int64)
     origin, row, row_turn = np.zeros(levels, np.int64), np.full(levels, -1, np.int64), np.zeros(levels, np.int64)
     # by level: the common history, in a world in which both seats have taken first actions
-    common, odds, alike = np.zeros((levels, width), np.uint64), np.ones(levels), np.zeros(levels, np.int64)
+    common, alike = np.zeros((levels, width), np.uint64), np.zeros(levels, np.int64)
     kind, labels = np.zeros((levels, num_actions(game)), np.int64), np.zeros(levels, np.int64)
     codes, over = np.zeros((levels, num_actions(game)), np.uint64), np.zeros((levels, num_actions(game)), np.bool_)
     worth, share = np.zeros((levels, num_actions(game))), np.zeros((levels, most))
@@ -182,8 +188,17 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
     state_fixed = np.zeros(1 << 8, np.int64)
     sequence_actions, weights = np.full(1 << 9, -1, np.int64), np.ones(1 << 9)
     links, entries = np.zeros((1 << 9, 2), np.int64), np.zeros((1 << 9, 2), np.int32)
-    ends, turns, totals = np.zeros(1 << 9, np.int32), np.zeros(1 << 9, np.int8), np.zeros(1 << 9, np.float32)
-    states, sequences, num_links, num_entries, num_rows, num_ends, visit = 0, 1, 0, 0, 0, 0, 0
+    graph, graph_numbers = np.zeros(1 << 10, np.uint64), np.zeros(1 << 10, np.int64)
+    firsts, counts = np.zeros(1 << 8, np.int64), np.zeros(1 << 8, np.int64)
+    targets, worths = np.zeros(1 << 9, np.int64), np.zeros(1 << 9)
+    # by level: the node, and its edges so far
+    node, edges = np.zeros(levels, np.int64), np.zeros(levels, np.int64)
+    edge_code, edge_target = (
+        np.zeros((levels, num_actions(game)), np.uint64),
+        np.zeros((levels, num_actions(game)), np.int64),
+    )
+    edge_worth = np.zeros((levels, num_actions(game)))
+    states, sequences, num_links, num_entries, num_rows, num_nodes, num_edges = 0, 1, 0, 0, 0, 1, 0
     result = FINE
 
     begin(game, worlds[0, 0])
@@ -194,13 +209,13 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
         mover = player(game, common[level])
         if fresh:
             fresh = False
-            visit += 1
-            labels[level], todo[level] = 0, 0
+            visit = node[level] + 1
+            labels[level], todo[level], edges[level] = 0, 0, 0
             kind[level, :] = _UNKNOWN
             if mover == CHANCE:
                 labels[level] = chance(game, common[level], actions, share[level])
                 for j in range(labels[level]):
-                    choice[level, j] = actions[j]
+                    choice[level, j], codes[level, j] = actions[j], uint64(j)
             else:
                 copy_world(game, opened, common[level])
                 lay_open(game, opened)
@@ -361,14 +376,27 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
                         links[num_links, 0], links[num_links, 1] = number[extra_item[e]], extra_last[e]
                         num_links += 1
         if todo[level] == labels[level]:
+            if num_edges + edges[level] > len(targets):
+                targets, worths = _longer(targets), _longer(worths)
+                size = 16 * num_edges + 40 * num_nodes + 16 * num_entries + 24 * num_rows
+                if 2 * (size + (60 + 2 * levels) * states + 40 * sequences) > most_bytes:
+                    result = TOO_LARGE
+                    break
+            firsts[node[level]], counts[node[level]] = num_edges, edges[level]
+            for e in range(edges[level]):  # ordered by their codes
+                rank = 0
+                for f in range(edges[level]):
+                    rank += edge_code[level, f] < edge_code[level, e]
+                targets[num_edges + rank], worths[num_edges + rank] = edge_target[level, e], edge_worth[level, e]
+            num_edges += edges[level]
             level -= 1
             continue
         label = todo[level]
         todo[level] += 1
         action, below = choice[level, label], level + 1
-        odds[below], alike[below] = odds[level], alike[level]
+        alike[below], chances = alike[level], 1.0
         if mover == CHANCE:
-            odds[below] *= share[level, label]
+            chances = share[level, label]
         else:
             earlier, alike[below] = False, 0
             for t in range(symmetries):
@@ -421,7 +449,25 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
                         past[below, i, a] = past[level, i, a]
                     past[below, i, lengths[level, i]] = image
                     lengths[below, i] = lengths[level, i] + 1
+        edge = edges[level]
+        edges[level] += 1
+        edge_code[level, edge] = codes[level, label]
         if not ended:
+            code = uint64(position(game, common[below])) ^ mix(uint64(alike[below]))
+            for i in range(count[below]):
+                code ^= mix(mix(uint64(last[below, i] * symmetries + turn[below, i])))
+            slot = find(graph, code)
+            edge_worth[level, edge] = chances
+            if slot >= 0:
+                edge_target[level, edge] = graph_numbers[slot]
+                continue
+            graph[-1 - slot], graph_numbers[-1 - slot] = code, num_nodes
+            edge_target[level, edge] = node[below] = num_nodes
+            if num_nodes == len(firsts):
+                firsts, counts = _longer(firsts), _longer(counts)
+            num_nodes += 1
+            if 2 * num_nodes > len(graph):
+                graph, graph_numbers = _larger(graph, graph_numbers)
             level, fresh = below, True
             continue
         at = origin[below]
@@ -448,20 +494,13 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
             else:
                 row[at] = row_numbers[slot]
             row_turn[at] = inverse[how]
-        if num_ends == len(totals):
-            size = 9 * num_ends + 16 * num_entries + 24 * num_rows + (60 + 2 * levels) * states + 40 * sequences
-            if 2 * size > most_bytes:
-                result = TOO_LARGE
-                break
-            ends, turns, totals = _longer(ends), _longer(turns), _longer(totals)
-        ends[num_ends], turns[num_ends] = row[at], row_turn[at]
+        edge_target[level, edge] = -1 - (row[at] * symmetries + row_turn[at])
         times = symmetries // _count(alike[below])
-        totals[num_ends] = odds[below] * (worth[level, label] - shift) * times
-        num_ends += 1
+        edge_worth[level, edge] = chances * (worth[level, label] - shift) * times
     return (
         keys[:states], begins[:states], state_past[:states], state_length[:states], state_fixed[:states],
         sequence_actions[:sequences], weights[:sequences], links[:num_links], entries[:num_entries],
-        ends[:num_ends], turns[:num_ends], totals[:num_ends],
+        firsts[:num_nodes], counts[:num_nodes], targets[:num_edges], worths[:num_edges],
         num_rows, result,
     )  # fmt: skip
 
@@ -476,3 +515,43 @@ def _replay(game, past, length, image, world, room):
         transition(game, room, int64(image[past[a]]), world)
         copy_world(game, room, world)
     copy_world(game, world, room)
+
+
+def ends_of(walks: Sequence[Walk], symmetries: int, most: float) -> tuple[np.ndarray, ...] | None:
+    """Where common histories end: rows int32[T, 2], turns int8[T, 2], payoffs float32[T]; None if over `most` bytes."""
+    graphs = tuple((found.firsts, found.counts, found.targets, found.worths) for found in walks)
+    levels = sum(found.pasts.shape[1] for found in walks) + 2
+    none = np.zeros((0, 2), np.int32), np.zeros((0, 2), np.int8), np.zeros(0, np.float32)
+    total = _couple(graphs, symmetries, levels, *none)
+    if total * END_BYTES > most:
+        return None
+    ends = np.zeros((total, 2), np.int32), np.zeros((total, 2), np.int8), np.zeros(total, np.float32)
+    _couple(graphs, symmetries, levels, *ends)
+    return ends
+
+
+@kernel
+def _couple(graphs, symmetries, levels, rows, turns, payoffs):
+    """Write the ends of all common histories, as far as there is room, and return their number."""
+    nodes, edge, odds = np.zeros((levels, 2), np.int64), np.zeros(levels, np.int64), np.ones(levels)
+    level, n = 0, 0
+    while level >= 0:
+        if edge[level] == graphs[0][1][nodes[level, 0]]:
+            level -= 1
+            continue
+        e = edge[level]
+        edge[level] += 1
+        first, second = graphs[0][0][nodes[level, 0]] + e, graphs[1][0][nodes[level, 1]] + e
+        if graphs[0][2][first] >= 0:
+            nodes[level + 1, 0], nodes[level + 1, 1] = graphs[0][2][first], graphs[1][2][second]
+            odds[level + 1] = odds[level] * graphs[0][3][first]
+            level += 1
+            edge[level] = 0
+            continue
+        if n < len(payoffs):
+            for seat in range(2):
+                code = -1 - graphs[seat][2][first if seat == 0 else second]
+                rows[n, seat], turns[n, seat] = code // symmetries, code % symmetries
+            payoffs[n] = odds[level] * graphs[0][3][first]
+        n += 1
+    return n
