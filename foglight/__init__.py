@@ -144,7 +144,7 @@ def register_with_openspiel(*classes: type) -> list[str]:
         >>> state.information_state_string(0), state.information_state_string(1)
         ('seat 0 | b2', 'seat 1 | x tries')
         >>> str(fl.load_game(game))
-        'dark_hex(rows=3,cols=3,tries=heard,abrupt=no)'
+        'dark_hex(rows=3,cols=3)'
     """
     from foglight.bridges import openspiel  # raises BadInput that says what to install, if OpenSpiel is missing
     from foglight.bridges.openspiel_games import register

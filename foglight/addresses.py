@@ -17,7 +17,7 @@ import sys
 from typing import Any
 
 from foglight.compile import snake_case
-from foglight.names import BadInput, Spec, as_written, type_hints, unknown
+from foglight.names import BadInput, Spec, as_written, is_variant, type_hints, unknown
 
 GAMES, AGENTS = "foglight.games", "foglight.agents"  # our packages of this kind, and the groups of entry points
 
@@ -111,9 +111,9 @@ def text_of(thing: Any) -> str:
 def spec_of(thing: Any, *, complete: bool = False) -> Spec:
     """The name and the options of a game or an agent, from which it can be made again: `dark_hex(rows=4,cols=4)`.
 
-    It has the options that differ from their defaults, or all of them if it is to be `complete`. A value that cannot be
-    written as text is replaced by a digest: such a text tells things apart, but nothing can be made from it. BadInput
-    if the object does not keep its options as attributes.
+    It has the options that differ from their defaults; if it is to be `complete`, also those others that are no
+    variants. A value that cannot be written as text is replaced by a digest: such a text tells things apart, but nothing
+    can be made from it. BadInput if the object does not keep its options as attributes.
     """
     made = type(thing)
     hints = type_hints(made)
@@ -124,7 +124,7 @@ def spec_of(thing: Any, *, complete: bool = False) -> Spec:
                 f"{made.__name__} does not keep its option {key} as an attribute; keep it, or set the attribute `name`"
             )
         value = getattr(thing, key)
-        if complete or not _same(value, parameter.default):
+        if (complete and not is_variant(hints.get(key))) or not _same(value, parameter.default):
             pairs.append((key, as_written(hints.get(key), value) if isinstance(value, _PLAIN) else _digest(value)))
     return Spec(class_text(made), tuple(pairs))
 

@@ -105,6 +105,11 @@ class OneOf:
         return self.words.index(value) if kind is int else value
 
 
+@dataclass(frozen=True, init=False)
+class Variant(OneOf):
+    """A choice between rules that a game's text leaves out where it has its default: older texts mean what they did."""
+
+
 @dataclass(frozen=True)
 class Word:
     """A word that may be written instead of a number, such as `auto`."""
@@ -364,3 +369,8 @@ def _value_text(value: Any) -> str:
 
 def _count(n: int, noun: str) -> str:
     return f"{n or 'no'} {noun}{'s' * (n != 1)}"
+
+
+def is_variant(hint: Any) -> bool:
+    """Whether a parameter with this annotation is left out of texts where it has its default."""
+    return any(isinstance(limit, Variant) for limit in _limits(hint))

@@ -130,7 +130,7 @@ def test_an_information_state_determines_its_text_its_key_and_what_is_legal(name
 
 def cannot_be_compared(name):
     """Whoever decides knows all that has happened, or ten dice have fallen in more ways than can be listed."""
-    return name.startswith(("three_sat", "dark_hex(rows=1,cols=1", "liars_dice(dice=5"))
+    return name.startswith(("three_sat", "dark_hex(rows=1,cols=1)", "liars_dice(dice=5"))
 
 
 @every_game

@@ -31,7 +31,7 @@ def load_game(game: Game) -> Any:
 
         >>> game = fl.load_game("dark_hex(rows=4)")
         >>> game.rows, game.cols, str(game)
-        (4, 4, 'dark_hex(rows=4,cols=4,tries=heard,abrupt=no)')
+        (4, 4, 'dark_hex(rows=4,cols=4)')
         >>> fl.load_game("dark_hex(rows=99)")
         Traceback (most recent call last):
         foglight.names.BadInput: dark_hex: rows must be from 1 to 8, not 99

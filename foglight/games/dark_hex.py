@@ -19,7 +19,7 @@ from numpy import int64, uint64
 from foglight import bits, text
 from foglight.compile import constants, implements, jitable
 from foglight.drawing.layouts import LABEL, LINE, MARKS, Cell, drawing_title, finished, hexagons, line, stacked
-from foglight.names import Between, OneOf
+from foglight.names import Between, Variant
 from foglight.randomness import below
 from foglight.rules import NOTHING, TERMINAL, Bounds, game
 
@@ -40,8 +40,8 @@ _LEFT = np.array([sum(1 << i for i in range(0, 64, cols)) if cols else 0 for col
 class DarkHex(NamedTuple):
     rows: Annotated[int, "of the board; x joins the first to the last", Between(1, _MOST)] = 4
     cols: Annotated[int, "columns of the board; o joins the first to the last", Between(1, _MOST)] = 4
-    tries: Annotated[int, "whether the other seat hears each try", OneOf("heard", "silent")] = 0
-    abrupt: Annotated[int, "whether a try of an occupied cell costs the turn", OneOf("no", "yes")] = 0
+    tries: Annotated[int, "whether the other seat hears each try", Variant("heard", "silent")] = 0
+    abrupt: Annotated[int, "whether a try of an occupied cell costs the turn", Variant("no", "yes")] = 0
 
 
 @jitable

@@ -18,7 +18,7 @@ from numpy import int64, uint64
 from foglight import bits, text
 from foglight.compile import constants, implements, jitable
 from foglight.drawing.layouts import MARKS, Cell, board_drawing, drawing_title
-from foglight.names import OneOf
+from foglight.names import Variant
 from foglight.randomness import below
 from foglight.rules import NOTHING, TERMINAL, Bounds, World, game
 
@@ -38,7 +38,7 @@ _WON = np.array([any(cells & line == line for line in _LINES) for cells in range
     title="Tic-Tac-Toe; you see your own marks and those you ran into",
 )
 class PhantomTtt(NamedTuple):
-    abrupt: Annotated[int, "whether a try of an occupied cell costs the turn", OneOf("no", "yes")] = 0
+    abrupt: Annotated[int, "whether a try of an occupied cell costs the turn", Variant("no", "yes")] = 0
 
 
 @jitable

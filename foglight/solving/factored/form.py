@@ -86,7 +86,7 @@ class FactoredForm:
             raise TooLarge(too_large)
         shift, walks = _commonest_payoff(game), []
         for seat in range(2):
-            walks.append(walk(game, seat, self.group, bounds(game).length, shift, memory * GIBIBYTE / 3))
+            walks.append(walk(game, seat, self.group, bounds(game).length, shift, memory * GIBIBYTE / 2))
             if walks[-1].result == UNFIT:
                 raise BadInput(f"{game} does not factor: what an action does depends on what the seats know")
             if walks[-1].result == TOO_LARGE:

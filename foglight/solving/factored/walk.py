@@ -78,10 +78,10 @@ class Walk(NamedTuple):
     weights: np.ndarray  # float64[S]: 1 / the number of mirror images that the sequence stands for
     links: np.ndarray  # int64[L, 2]: an information state, and a sequence that leads to it
     entries: np.ndarray  # int32[E, 2]: a row; a sequence that fits it and its turn, as sequence * symmetries + turn
-    firsts: np.ndarray  # int64[N]: the first edge of each node
-    counts: np.ndarray  # int64[N]: the number of its edges
-    targets: np.ndarray  # int64: the node that an edge leads to; where the game ends, -1 - row * symmetries - its turn
-    worths: np.ndarray  # float64: the probability of a chance outcome; at the end the payoff of seat 0 times that and
+    firsts: np.ndarray  # int32[N]: the first edge of each node
+    counts: np.ndarray  # int16[N]: the number of its edges
+    targets: np.ndarray  # int32: the node that an edge leads to; where the game ends, -1 - row * symmetries - its turn
+    worths: np.ndarray  # float32: the probability of a chance outcome; at the end the payoff of seat 0 times that and
     # the number of mirror images
     rows: int
     result: int  # FINE, OVERFULL or UNFIT
@@ -111,7 +111,7 @@ def _longer(array):
 @allocates
 def _larger(table, numbers):
     """A table of keys, and the numbers of the keys, with twice as many slots."""
-    keys, values = np.zeros(2 * len(table), np.uint64), np.zeros(2 * len(table), np.int64)
+    keys, values = np.zeros(2 * len(table), np.uint64), np.zeros(2 * len(table), np.int32)
     for i in range(len(table)):
         if table[i] != uint64(0):
             slot = -1 - find(keys, table[i])
@@ -181,16 +181,16 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
     actions, place, payoffs = np.empty(most, np.int64), np.zeros(most, np.int64), np.zeros(num_players(game))
     after, opened = new_worlds(game, 1)[0], new_worlds(game, 1)[0]
     # results
-    table, numbers = np.zeros(1 << 10, np.uint64), np.zeros(1 << 10, np.int64)
-    row_table, row_numbers = np.zeros(1 << 10, np.uint64), np.zeros(1 << 10, np.int64)
+    table, numbers = np.zeros(1 << 10, np.uint64), np.zeros(1 << 10, np.int32)
+    row_table, row_numbers = np.zeros(1 << 10, np.uint64), np.zeros(1 << 10, np.int32)
     keys, begins, born = np.zeros(1 << 8, np.uint64), np.zeros(1 << 8, np.int64), np.zeros(1 << 8, np.int64)
     state_past, state_length = np.zeros((1 << 8, levels), np.int16), np.zeros(1 << 8, np.int64)
     state_fixed = np.zeros(1 << 8, np.int64)
     sequence_actions, weights = np.full(1 << 9, -1, np.int64), np.ones(1 << 9)
     links, entries = np.zeros((1 << 9, 2), np.int64), np.zeros((1 << 9, 2), np.int32)
-    graph, graph_numbers = np.zeros(1 << 10, np.uint64), np.zeros(1 << 10, np.int64)
-    firsts, counts = np.zeros(1 << 8, np.int64), np.zeros(1 << 8, np.int64)
-    targets, worths = np.zeros(1 << 9, np.int64), np.zeros(1 << 9)
+    graph, graph_numbers = np.zeros(1 << 10, np.uint64), np.zeros(1 << 10, np.int32)
+    firsts, counts = np.zeros(1 << 8, np.int32), np.zeros(1 << 8, np.int16)
+    targets, worths = np.zeros(1 << 9, np.int32), np.zeros(1 << 9, np.float32)
     # by level: the node, and its edges so far
     node, edges = np.zeros(levels, np.int64), np.zeros(levels, np.int64)
     edge_code, edge_target = (
@@ -285,7 +285,7 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
                         links[num_links, 0], links[num_links, 1] = state, last[level, i]
                         num_links += 1
                     else:
-                        state = numbers[slot]
+                        state = int64(numbers[slot])
                     number[i] = state
                     for j in range(k):
                         image, how = first_image(group, fixed[level, i], actions[j])
@@ -378,8 +378,9 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
         if todo[level] == labels[level]:
             if num_edges + edges[level] > len(targets):
                 targets, worths = _longer(targets), _longer(worths)
-                size = 16 * num_edges + 40 * num_nodes + 16 * num_entries + 24 * num_rows
-                if 2 * (size + (60 + 2 * levels) * states + 40 * sequences) > most_bytes:
+                size = 8 * num_edges + 42 * num_nodes + 8 * num_entries + 36 * num_rows
+                size += (36 + 2 * levels) * states + 16 * sequences
+                if size > most_bytes or num_rows * symmetries >= 1 << 31:
                     result = TOO_LARGE
                     break
             firsts[node[level]], counts[node[level]] = num_edges, edges[level]
@@ -492,7 +493,7 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
                     entries[num_entries, 1] = last[below, i] * symmetries + product[how, turn[below, i]]
                     num_entries += 1
             else:
-                row[at] = row_numbers[slot]
+                row[at] = int64(row_numbers[slot])
             row_turn[at] = inverse[how]
         edge_target[level, edge] = -1 - (row[at] * symmetries + row_turn[at])
         times = symmetries // _count(alike[below])
