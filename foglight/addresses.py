@@ -112,8 +112,8 @@ def spec_of(thing: Any, *, complete: bool = False) -> Spec:
     """The name and the options of a game or an agent, from which it can be made again: `dark_hex(rows=4,cols=4)`.
 
     It has the options that differ from their defaults; if it is to be `complete`, also those others that are no
-    variants. A value that cannot be written as text is replaced by a digest: such a text tells things apart, but nothing
-    can be made from it. BadInput if the object does not keep its options as attributes.
+    variants. A value that cannot be written as text is replaced by a digest. Such a text tells things apart, but
+    nothing can be made from it. BadInput if the object does not keep its options as attributes.
     """
     made = type(thing)
     hints = type_hints(made)
