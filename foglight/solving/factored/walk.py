@@ -13,7 +13,8 @@ on random games.
 The walk goes depth first through the common histories, once for each seat. At each it has a list of *items*: one for
 each information state of the seat that fits the common history. Where a common history ends, the last sequences of the
 items are a *row*; common histories in which the same sequences fit share it. Common histories with the same list and
-the same world go on alike, whatever the other seat did before, so that they are one *node* of a graph and walked once.
+the same laid-open world, in which the other seat was told something equally often, go on alike. They are one *node* of
+a graph and walked once. A seat is told something by an action that is not legal in the laid-open world.
 
 Two things make the lists short. Information states that differ only in the order of private actions between two common
 transitions have the same future in all common histories: they are one state here, with several parents. And common
@@ -165,6 +166,8 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
     origin, row, row_turn = np.zeros(levels, np.int64), np.full(levels, -1, np.int64), np.zeros(levels, np.int64)
     # by level: the common history, in a world in which both seats have taken first actions
     common, alike = np.zeros((levels, width), np.uint64), np.zeros(levels, np.int64)
+    telling, told = np.zeros((levels, num_actions(game)), np.bool_), np.zeros(levels, np.int64)
+    effective = np.zeros(num_actions(game), np.bool_)
     kind, labels = np.zeros((levels, num_actions(game)), np.int64), np.zeros(levels, np.int64)
     codes, over = np.zeros((levels, num_actions(game)), np.uint64), np.zeros((levels, num_actions(game)), np.bool_)
     worth, share = np.zeros((levels, num_actions(game))), np.zeros((levels, most))
@@ -220,6 +223,9 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
                 copy_world(game, opened, common[level])
                 lay_open(game, opened)
                 open_code = position(game, opened)
+                effective[:] = False
+                for j in range(legal(game, opened, actions)):
+                    effective[actions[j]] = True
                 n = legal(game, common[level], actions)
                 for j in range(n):
                     action = actions[j]
@@ -239,6 +245,7 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
                     if m == labels[level]:
                         labels[level] += 1
                         codes[level, m], choice[level, m], heads[level, m] = code, action, -1
+                        telling[level, m] = not effective[action]
                         over[level, m] = player(game, after) == TERMINAL
                         if over[level, m]:
                             returns(game, after, payoffs)
@@ -395,7 +402,7 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
         label = todo[level]
         todo[level] += 1
         action, below = choice[level, label], level + 1
-        alike[below], chances = alike[level], 1.0
+        alike[below], told[below], chances = alike[level], told[level], 1.0
         if mover == CHANCE:
             chances = share[level, label]
         else:
@@ -407,6 +414,7 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
                         earlier = True
                     if image == label:
                         alike[below] |= 1 << t
+            told[below] += mover != seat and telling[level, label]
             if earlier:  # a mirror image of this history was walked before
                 continue
         transition(game, common[level], action, common[below])
@@ -454,7 +462,9 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
         edges[level] += 1
         edge_code[level, edge] = codes[level, label]
         if not ended:
-            code = uint64(position(game, common[below])) ^ mix(uint64(alike[below]))
+            copy_world(game, opened, common[below])
+            lay_open(game, opened)
+            code = uint64(position(game, opened)) ^ mix(uint64(alike[below] * levels + told[below]))
             for i in range(count[below]):
                 code ^= mix(mix(uint64(last[below, i] * symmetries + turn[below, i])))
             slot = find(graph, code)
