@@ -55,8 +55,6 @@ class _Trial:
         self.game, self.rng, self.group = game, rng, group_of(game)
         self.ambiguous = 0  # transitions that were private, or common to several actions
         self.choices: dict[tuple[int, int, int], int] = {}  # by laid-open world, mover, and how often it was told
-            tuple[int, int, int], int
-        ] = {}  # by laid-open world, mover and how often it was told: actions
         self.images: dict[tuple[int, int, int], int] = {}  # by symmetry, seat and observation: the mirrored observation
 
     def play(self) -> bool:
