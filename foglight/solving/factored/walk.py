@@ -56,9 +56,7 @@ from foglight.rules import (
 from foglight.solving.factored.symmetry import Group
 from foglight.tables import find
 
-FINE, OVERFULL, UNFIT, TOO_LARGE = range(
-    4
-)  # how a walk ended; UNFIT: a common transition of one item is none of another
+FINE, OVERFULL, UNFIT, TOO_LARGE = range(4)  # how a walk ended; UNFIT: items or mirror images have other transitions
 END_BYTES = 13  # that an end takes in a form
 _UNKNOWN, _PRIVATE = -1, -2  # kinds of an action at a common history; others are numbers of common transitions
 
@@ -85,7 +83,7 @@ class Walk(NamedTuple):
     worths: np.ndarray  # float32: the probability of a chance outcome; at the end the payoff of seat 0 times that and
     # the number of mirror images
     rows: int
-    result: int  # FINE, OVERFULL or UNFIT
+    result: int  # FINE, OVERFULL, UNFIT or TOO_LARGE
 
 
 def walk(game: Game, seat: int, group: Group, length: int, shift: float, most: float) -> Walk:
@@ -410,11 +408,15 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
             for t in range(symmetries):
                 if alike[level] >> t & 1:
                     image = kind[level, images[t, action]]
+                    if image < 0:
+                        result = UNFIT
                     if image < label:
                         earlier = True
                     if image == label:
                         alike[below] |= 1 << t
             told[below] += mover != seat and telling[level, label]
+            if result != FINE:
+                break
             if earlier:  # a mirror image of this history was walked before
                 continue
         transition(game, common[level], action, common[below])
