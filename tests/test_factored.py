@@ -177,6 +177,90 @@ def test_a_private_action_that_changes_what_the_other_may_do_is_noticed():
     assert not factors(Leaking())
 
 
+# A game with fixed points -------------------------------------------------------------------------------------------
+
+
+@game
+@constants(num_players=2, num_words=1, num_actions=4, title="four cells, taken unseen; seat 0 wants a diagonal")
+class Square(NamedTuple):
+    """Cells 0 1 / 2 3. World: bits 0-3 and 4-7 the seats' cells, 8-11 and 12-15 what they have run into, 16 the mover.
+
+    Half of its eight symmetries leave some cell where it is, so that information states are their own mirror images.
+    """
+
+
+def cells(world, first):
+    return int(world[0]) >> first & 15
+
+
+def mover(world):
+    return int(world[0]) >> 16 & 1
+
+
+@implements(Square, "player")
+def _(game, world):
+    return TERMINAL if cells(world, 0) | cells(world, 4) == 15 else mover(world)
+
+
+@implements(Square, "legal")
+def _(game, world, out):
+    seat = mover(world)
+    actions = [a for a in range(4) if not (cells(world, 4 * seat) | cells(world, 8 + 4 * seat)) >> a & 1]
+    out[: len(actions)] = actions
+    return len(actions)
+
+
+@implements(Square, "step")
+def _(game, world, action):
+    seat = mover(world)
+    if cells(world, 4 - 4 * seat) >> action & 1:
+        world[0] |= np.uint64(1 << 8 + 4 * seat + action)
+    else:
+        world[0] = (world[0] | np.uint64(1 << 4 * seat + action)) ^ np.uint64(1 << 16)
+
+
+@implements(Square, "observe")
+def _(game, before, action, after, viewer):
+    seat = mover(before)
+    return 1 + 2 * action + (cells(before, 4 - 4 * seat) >> action & 1) if viewer == seat else NOTHING
+
+
+@implements(Square, "lay_open")
+def _(game, world):
+    world[0] |= np.uint64(cells(world, 4) << 8 | cells(world, 0) << 12)
+
+
+@implements(Square, "returns")
+def _(game, world, out):
+    out[0] = 1.0 if cells(world, 0) in (9, 6) else -0.5
+    out[1] = -out[0]
+
+
+@implements(Square, "bounds")
+def _(game):
+    return Bounds(-1.0, 1.0, 0.0, 8)
+
+
+@implements(Square, "symmetries")
+def _(game):
+    return [1, 3, 0, 2], [0, 2, 1, 3]
+
+
+interpreted = pytest.mark.skipif(not fl.compile.INTERPRET_ALL, reason="its rules are for the pass with the JIT off")
+
+
+@interpreted
+def test_states_that_are_their_own_mirror_images():
+    assert factors(Square()) and len(group_of(Square()).images) == 8
+    assert same_as_the_tree(Square()) == 20
+
+
+@interpreted
+def test_solving_with_states_that_are_their_own_mirror_images(factored):
+    policy, exact = fl.solve(Square(), iterations=300), equilibrium(sequence_form(Square()))[0]
+    assert policy.value == pytest.approx(exact, abs=1e-3) and policy.exploitability < 1e-3
+
+
 def test_symmetries_make_a_group():
     board = group_of(load_game("phantom_ttt"))
     assert len(board.images) == 8 and len(group_of(load_game("dark_hex")).images) == 2
