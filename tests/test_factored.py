@@ -14,9 +14,10 @@ from foglight.games import load_game
 from foglight.policies import Biased, Tabular, Uniform
 from foglight.rules import NOTHING, TERMINAL, Bounds, game
 from foglight.solving import solver
+from foglight.solving.factored import form as factored_form
 from foglight.solving.factored.form import FactoredForm, best_response, value
 from foglight.solving.factored.policies import best_behaviour, plans_of, table_of
-from foglight.solving.factored.symmetry import group_of
+from foglight.solving.factored.symmetry import Group, group_of
 from foglight.solving.factored.verification import factors
 from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.linear import equilibrium
@@ -303,8 +304,11 @@ def test_uniform_play_fills_the_board_at_random(size):
     assert value(FactoredForm(small_game), plans_of(FactoredForm(small_game), Uniform())) == pytest.approx(expected)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("name", "best"), FACTS.items())
+@pytest.mark.long_plain
+@pytest.mark.parametrize(
+    ("name", "best"),
+    [pytest.param(*fact, marks=[pytest.mark.long] * (number > 0)) for number, fact in enumerate(FACTS.items())],
+)
 def test_uniform_play_has_the_known_values(name, best):
     form = FactoredForm(load_game(name))
     plans = plans_of(form, Uniform())
@@ -325,3 +329,19 @@ def test_phantom_tic_tac_toe_is_worth_two_thirds():
     values = fl.policy_values("phantom_ttt", policy)  # of the table, with all its mirror images and orders
     assert values[0] == pytest.approx(policy.value, abs=1e-9)
     assert fl.exploitability("phantom_ttt", policy) == pytest.approx(policy.exploitability, abs=1e-9)
+
+
+@pytest.mark.long
+def test_symmetry_changes_no_value_of_any_policy(monkeypatch):
+    board = load_game("phantom_ttt")
+    form, everything = FactoredForm(board), group_of(board)
+    alone = Group(everything.images[:1], everything.product[:1, :1], everything.inverse[:1])
+    monkeypatch.setattr(factored_form, "group_of", lambda game: alone)
+    plain = FactoredForm(board)
+    assert len(plain.group.images) == 1 and plain.num_states > 7 * form.num_states
+    for policy in (Biased(0.6, 3), Biased(1.0, 5)):
+        plans, others = plans_of(form, policy), plans_of(plain, policy)
+        assert value(form, plans) == pytest.approx(value(plain, others), abs=1e-9)
+        for seat in range(2):
+            best = best_response(form, plans[1 - seat], seat)[0]
+            assert best == pytest.approx(best_response(plain, others[1 - seat], seat)[0], abs=1e-9)
