@@ -117,6 +117,8 @@ def test_public_functions_take_the_factored_form(factored):
         fl.policy_values(small_game, fl.tabular({sequences.keys[0]: [0.5, 0.4, 0.3, 0.2]}))
     with pytest.raises(fl.BadInput, match="a policy is a table"):
         fl.policy_values(small_game, 3)
+    with pytest.raises(fl.BadInput, match="too many information states to call a function at each"):
+        fl.policy_values(small_game, lambda state: {0: 1.0})
 
 
 def test_a_form_that_is_too_large_is_refused():

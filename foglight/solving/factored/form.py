@@ -39,8 +39,9 @@ from foglight.rules import (
     returns,
     step,
 )
+from foglight.solving.factored.ends import END_BYTES, ends_of
 from foglight.solving.factored.symmetry import Group, group_of
-from foglight.solving.factored.walk import END_BYTES, TOO_LARGE, UNFIT, Walk, ends_of, walk
+from foglight.solving.factored.walk import TOO_LARGE, UNFIT, Walk, walk
 from foglight.solving.whole.tree import ADVICE, GIBIBYTE, TooLarge
 
 _GAMES = 1000  # random games from which the commonest payoff and the number of common histories are guessed
@@ -91,9 +92,9 @@ class FactoredForm:
                 raise BadInput(f"{game} does not factor: what an action does depends on what the seats know")
             if walks[-1].result == TOO_LARGE:
                 raise TooLarge(too_large)
-        self.sides = tuple(_side(found, self.group) for found in walks)
-        self.pasts = tuple(found.pasts[:, : found.lengths.max(initial=0)] for found in walks)
-        self.lengths = tuple(found.lengths for found in walks)
+        self.sides = tuple(_side(outcome, self.group) for outcome in walks)
+        self.pasts = tuple(outcome.pasts[:, : outcome.lengths.max(initial=0)] for outcome in walks)
+        self.lengths = tuple(outcome.lengths for outcome in walks)
         ends = ends_of(walks, len(self.group.images), memory * GIBIBYTE / 2)
         if ends is None:
             raise TooLarge(too_large)
@@ -121,35 +122,35 @@ class FactoredForm:
         return first, second
 
 
-def _side(found: Walk, group: Group) -> Side:
-    states, sequences, symmetries = len(found.keys), len(found.actions), len(group.images)
-    links = np.unique(found.links[:, 0] * sequences + found.links[:, 1])  # mirror images give the same ones
+def _side(outcome: Walk, group: Group) -> Side:
+    states, sequences, symmetries = len(outcome.keys), len(outcome.actions), len(group.images)
+    links = np.unique(outcome.links[:, 0] * sequences + outcome.links[:, 1])  # mirror images give the same ones
     parents, owners = links % sequences, links // sequences
     by_parent = np.argsort(parents, kind="stable")
-    which = found.entries[:, 1] // symmetries
+    which = outcome.entries[:, 1] // symmetries
     order = np.argsort(which, kind="stable")
     return Side(
-        np.append(found.begins, sequences).astype(np.int32),
-        found.fixed,
+        np.append(outcome.begins, sequences).astype(np.int32),
+        outcome.fixed,
         np.searchsorted(owners, np.arange(states + 1)).astype(np.int32),
         parents.astype(np.int32),
         np.searchsorted(parents[by_parent], np.arange(sequences + 1)).astype(np.int32),
         owners[by_parent].astype(np.int32),
-        found.actions,
-        found.weights,
-        _kept(found, group),
+        outcome.actions,
+        outcome.weights,
+        _kept(outcome, group),
         np.concatenate([[0], np.cumsum(np.bincount(which, minlength=sequences))]),
-        np.ascontiguousarray(found.entries[order, 0]),
-        (found.entries[order, 1] % symmetries).astype(np.int8),
-        found.rows,
+        np.ascontiguousarray(outcome.entries[order, 0]),
+        (outcome.entries[order, 1] % symmetries).astype(np.int8),
+        outcome.rows,
     )
 
 
-def _kept(found: Walk, group: Group) -> np.ndarray:
+def _kept(outcome: Walk, group: Group) -> np.ndarray:
     """By sequence, the symmetries that leave it as it is, as bits."""
-    sizes = np.diff(np.append(found.begins, len(found.actions)))
-    past = np.concatenate([[(1 << len(group.images)) - 1], np.repeat(found.fixed, sizes)])
-    same = [(image[found.actions] == found.actions) | (found.actions < 0) for image in group.images]
+    sizes = np.diff(np.append(outcome.begins, len(outcome.actions)))
+    past = np.concatenate([[(1 << len(group.images)) - 1], np.repeat(outcome.fixed, sizes)])
+    same = [(image[outcome.actions] == outcome.actions) | (outcome.actions < 0) for image in group.images]
     return past & sum(fits.astype(np.int64) << number for number, fits in enumerate(same))
 
 

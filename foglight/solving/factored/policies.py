@@ -5,19 +5,17 @@ actions. `_unroll` visits them all, as far as the seat's own play leads there. I
 policies get a world to read.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import int64, uint64
 
-from foglight.compile import allocates, has_rule, implements, jitable, kernel
+from foglight.compile import has_rule, implements, jitable, kernel
 from foglight.names import BadInput
 from foglight.policies import Tabular, Uniform, tabular, weigh, weigh_by_table
-from foglight.rules import Game, begin, copy_world, key, legal, max_legal, new_worlds, player, transition
+from foglight.rules import begin, copy_world, key, legal, max_legal, new_worlds, player, transition
 from foglight.solving.factored.form import FactoredForm, normalised, plan_of
-from foglight.solving.factored.walk import first_image
-from foglight.state import State
+from foglight.solving.factored.walk import first_image, longer
 
 _TOLERANCE = 1e-6  # by which the probabilities at an information state may differ from 1 in sum
 
@@ -35,12 +33,6 @@ def _weigh_by_lookup(policy, game, world, seat, actions, n, out):
     weigh_by_table(policy, game, world, seat, actions, n, out)
 
 
-class Lines(NamedTuple):
-    """Behaviour on a side of a form: `float64[1, S]`, the same for all mirror images, or `float64[G, S]`."""
-
-    behaviour: np.ndarray
-
-
 def plans_of(form: FactoredForm, policy: Any) -> Any:
     """By seat, the plan of a policy: `float64[1, S]` for one that is known to be symmetric, else `float64[G, S]`."""
     if isinstance(policy, dict):
@@ -50,9 +42,9 @@ def plans_of(form: FactoredForm, policy: Any) -> Any:
     if isinstance(policy, Tabular):
         policy = Lookup(policy.keys, policy.begins, policy.probabilities)
     elif not has_rule("weigh", type(policy)):
-        if not callable(policy):
-            raise BadInput(f"a policy is a table, a function of a State or a class with `weigh`, not {policy!r}")
-        policy = _Called(form.game, policy)
+        if callable(policy):
+            raise BadInput(f"{form.game} has too many information states to call a function at each; give a table")
+        raise BadInput(f"a policy is a table, a function of a State or a class with `weigh`, not {policy!r}")
     plans = form.zeros(len(form.group.images))
     for seat, plan in enumerate(plans):
         wrong = _write_plan(
@@ -64,18 +56,6 @@ def plans_of(form: FactoredForm, policy: Any) -> Any:
                 f"seat {seat} has {wrong} actions there"
             )
     return plans
-
-
-class _Called:
-    """A function of a State as a policy; it runs interpreted."""
-
-    def __init__(self, game: Game, function: Callable[[State], Any]) -> None:
-        self.game, self.function = game, function
-
-
-@implements(_Called, "weigh")
-def _weigh_called(policy, game, world, seat, actions, n, out):
-    raise BadInput(f"a function of a State cannot be measured in {game}: it has too many information states")
 
 
 @jitable
@@ -138,18 +118,12 @@ def _write_plan(game, policy, side, group, pasts, lengths, seat, plan):
                 for k in range(side.child_begins[s], side.child_begins[s + 1]):
                     if top == len(states):
                         states, turns, depths, before, reach = (
-                            _longer(states), _longer(turns), _longer(depths), _longer(before), _longer(reach),
+                            longer(states), longer(turns), longer(depths), longer(before), longer(reach),
                         )  # fmt: skip
                     states[top], turns[top], depths[top] = side.children[k], line, depth + 1
                     before[top], reach[top] = actions[j], share * odds[j]
                     top += 1
     return -1
-
-
-@jitable
-@allocates
-def _longer(array):
-    return np.concatenate((array, np.zeros_like(array)))
 
 
 def table_of(form: FactoredForm, seat: int, behaviour: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -160,11 +134,14 @@ def table_of(form: FactoredForm, seat: int, behaviour: np.ndarray) -> tuple[np.n
     keys, sizes, odds = _tabulate(
         form.game, form.sides[seat], form.group, form.pasts[seat], form.lengths[seat], seat, behaviour
     )
-    order = np.argsort(keys)
+    return sorted_table(keys, sizes, odds)
+
+
+def sorted_table(keys: np.ndarray, sizes: np.ndarray, odds: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The arrays of a tabular policy from keys in any order, their numbers of actions, and all probabilities."""
+    order, firsts = np.argsort(keys), np.cumsum(sizes) - sizes
     begins = np.concatenate([[0], np.cumsum(sizes[order])])
-    firsts = np.cumsum(sizes) - sizes
-    places = np.repeat(firsts[order] - begins[:-1], sizes[order]) + np.arange(begins[-1])
-    return keys[order], begins, odds[places]
+    return keys[order], begins, odds[np.repeat(firsts[order] - begins[:-1], sizes[order]) + np.arange(begins[-1])]
 
 
 @kernel
@@ -190,9 +167,9 @@ def _tabulate(game, side, group, pasts, lengths, seat, behaviour):
         replay(game, side, group, pasts[state], lengths[state], own, seat, turn, world, room)
         n = legal(game, world, actions)
         if rows == len(keys):
-            keys, sizes = _longer(keys), _longer(sizes)
+            keys, sizes = longer(keys), longer(sizes)
         if shares + n > len(odds):
-            odds = _longer(odds)
+            odds = longer(odds)
         keys[rows], sizes[rows] = key(game, world, seat), n
         rows += 1
         weight = side.weights[side.parents[side.link_begins[state]]]
@@ -207,7 +184,7 @@ def _tabulate(game, side, group, pasts, lengths, seat, behaviour):
                 for k in range(side.child_begins[s], side.child_begins[s + 1]):
                     if top == len(states):
                         states, turns, depths, before = (
-                            _longer(states), _longer(turns), _longer(depths), _longer(before),
+                            longer(states), longer(turns), longer(depths), longer(before),
                         )  # fmt: skip
                     states[top], turns[top], depths[top], before[top] = side.children[k], line, depth + 1, actions[j]
                     top += 1

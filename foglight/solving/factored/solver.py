@@ -8,7 +8,7 @@ import numpy as np
 from foglight.policies import Tabular
 from foglight.rules import Game
 from foglight.solving.factored.form import FactoredForm, best_response, gaps, normalised, plan_of, value
-from foglight.solving.factored.policies import best_behaviour, plans_of, table_of
+from foglight.solving.factored.policies import best_behaviour, plans_of, sorted_table, table_of
 from foglight.solving.factored.regret import FactoredRegrets
 from foglight.solving.whole.solved import Solved
 
@@ -57,20 +57,12 @@ def average_policy(solver: FactoredRegrets, seed: int) -> Solved:
     behaviour = [normalised(form, seat, plan) for seat, plan in enumerate(kept)]
     plans = _plans(form, behaviour)
     tables = [table_of(form, seat, own) for seat, own in enumerate(behaviour)]
-    policy = Solved(*_joined(tables))
+    keys, begins, odds = (list(part) for part in zip(*tables, strict=True))
+    sizes = np.concatenate([np.diff(part) for part in begins])
+    policy = Solved(*sorted_table(np.concatenate(keys), sizes, np.concatenate(odds)))
     policy.game, policy.method, policy.iterations, policy.seed = str(form.game), solver.method, solver.iterations, seed
     policy.state = {name: array.copy() for name, array in solver.state().items()}
     policy.value, losses = value(form, plans), gaps(form, plans)
     policy.exploitability = float(losses.mean())
     policy.interval = policy.value - float(losses[1]), policy.value + float(losses[0])
     return policy
-
-
-def _joined(tables: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Several tables of a policy as one."""
-    keys = np.concatenate([part[0] for part in tables])
-    sizes = np.concatenate([np.diff(part[1]) for part in tables])
-    odds = np.concatenate([part[2] for part in tables])
-    order, firsts = np.argsort(keys), np.cumsum(sizes) - sizes
-    begins = np.concatenate([[0], np.cumsum(sizes[order])])
-    return keys[order], begins, odds[np.repeat(firsts[order] - begins[:-1], sizes[order]) + np.arange(begins[-1])]

@@ -13,8 +13,8 @@ on random games.
 The walk goes depth first through the common histories, once for each seat. At each it has a list of *items*: one for
 each information state of the seat that fits the common history. Where a common history ends, the last sequences of the
 items are a *row*; common histories in which the same sequences fit share it. Common histories with the same list and
-the same laid-open world, in which the other seat was told something equally often, go on alike. They are one *node* of
-a graph and walked once. A seat is told something by an action that is not legal in the laid-open world.
+the same laid-open world, in which the other seat has made equally many discoveries, go on alike. They are one *node* of
+a graph and walked once. A discovery is an action that is not legal in the laid-open world.
 
 Two things make the lists short. Information states that differ only in the order of private actions between two common
 transitions have the same future in all common histories: they are one state here, with several parents. And common
@@ -24,7 +24,6 @@ of an item is the mirror image in which the seat's own actions are the first in 
 sequence.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -57,7 +56,6 @@ from foglight.solving.factored.symmetry import Group
 from foglight.tables import find
 
 FINE, OVERFULL, UNFIT, TOO_LARGE = range(4)  # how a walk ended; UNFIT: items or mirror images have other transitions
-END_BYTES = 13  # that an end takes in a form
 _UNKNOWN, _PRIVATE = -1, -2  # kinds of an action at a common history; others are numbers of common transitions
 
 
@@ -93,15 +91,15 @@ def walk(game: Game, seat: int, group: Group, length: int, shift: float, most: f
     """
     room = 64
     while True:
-        found = Walk(*_walk(game, seat, group, length + 2, room, shift, most))
-        if found.result != OVERFULL:
-            return found
+        outcome = Walk(*_walk(game, seat, group, length + 2, room, shift, most))
+        if outcome.result != OVERFULL:
+            return outcome
         room *= 2
 
 
 @jitable
 @allocates
-def _longer(array):
+def longer(array):
     """An array of twice the length that begins with the same rows."""
     return np.concatenate((array, np.zeros_like(array)))
 
@@ -164,7 +162,7 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
     origin, row, row_turn = np.zeros(levels, np.int64), np.full(levels, -1, np.int64), np.zeros(levels, np.int64)
     # by level: the common history, in a world in which both seats have taken first actions
     common, alike = np.zeros((levels, width), np.uint64), np.zeros(levels, np.int64)
-    telling, told = np.zeros((levels, num_actions(game)), np.bool_), np.zeros(levels, np.int64)
+    is_discovery, discoveries = np.zeros((levels, num_actions(game)), np.bool_), np.zeros(levels, np.int64)
     effective = np.zeros(num_actions(game), np.bool_)
     kind, labels = np.zeros((levels, num_actions(game)), np.int64), np.zeros(levels, np.int64)
     codes, over = np.zeros((levels, num_actions(game)), np.uint64), np.zeros((levels, num_actions(game)), np.bool_)
@@ -243,7 +241,7 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
                     if m == labels[level]:
                         labels[level] += 1
                         codes[level, m], choice[level, m], heads[level, m] = code, action, -1
-                        telling[level, m] = not effective[action]
+                        is_discovery[level, m] = not effective[action]
                         over[level, m] = player(game, after) == TERMINAL
                         if over[level, m]:
                             returns(game, after, payoffs)
@@ -267,9 +265,9 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
                         state = states
                         states += 1
                         if state == len(keys):
-                            keys, begins, born = _longer(keys), _longer(begins), _longer(born)
-                            state_past, state_length = _longer(state_past), _longer(state_length)
-                            state_fixed = _longer(state_fixed)
+                            keys, begins, born = longer(keys), longer(begins), longer(born)
+                            state_past, state_length = longer(state_past), longer(state_length)
+                            state_fixed = longer(state_fixed)
                         keys[state], begins[state], born[state] = name, sequences, visit
                         state_past[state, :] = past[level, i]
                         state_length[state], state_fixed[state] = lengths[level, i], fixed[level, i]
@@ -277,7 +275,7 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
                         if 2 * states > len(table):
                             table, numbers = _larger(table, numbers)
                         if sequences + reps > len(weights):
-                            sequence_actions, weights = _longer(sequence_actions), _longer(weights)
+                            sequence_actions, weights = longer(sequence_actions), longer(weights)
                         for j in range(k):
                             image, _ = first_image(group, fixed[level, i], actions[j])
                             if image == actions[j]:
@@ -286,7 +284,7 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
                                 weights[sequences + place[j]] = weights[last[level, i]] / times
                         sequences += reps
                         if num_links == len(links):
-                            links = _longer(links)
+                            links = longer(links)
                         links[num_links, 0], links[num_links, 1] = state, last[level, i]
                         num_links += 1
                     else:
@@ -377,12 +375,12 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
                 for e in range(extras):
                     if born[number[extra_item[e]]] == visit:
                         if num_links == len(links):
-                            links = _longer(links)
+                            links = longer(links)
                         links[num_links, 0], links[num_links, 1] = number[extra_item[e]], extra_last[e]
                         num_links += 1
         if todo[level] == labels[level]:
             if num_edges + edges[level] > len(targets):
-                targets, worths = _longer(targets), _longer(worths)
+                targets, worths = longer(targets), longer(worths)
                 size = 8 * num_edges + 42 * num_nodes + 8 * num_entries + 36 * num_rows
                 size += (36 + 2 * levels) * states + 16 * sequences
                 if size > most_bytes or num_rows * symmetries >= 1 << 31:
@@ -400,7 +398,7 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
         label = todo[level]
         todo[level] += 1
         action, below = choice[level, label], level + 1
-        alike[below], told[below], chances = alike[level], told[level], 1.0
+        alike[below], discoveries[below], chances = alike[level], discoveries[level], 1.0
         if mover == CHANCE:
             chances = share[level, label]
         else:
@@ -414,7 +412,7 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
                         earlier = True
                     if image == label:
                         alike[below] |= 1 << t
-            told[below] += mover != seat and telling[level, label]
+            discoveries[below] += mover != seat and is_discovery[level, label]
             if result != FINE:
                 break
             if earlier:  # a mirror image of this history was walked before
@@ -466,7 +464,7 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
         if not ended:
             copy_world(game, opened, common[below])
             lay_open(game, opened)
-            code = uint64(position(game, opened)) ^ mix(uint64(alike[below] * levels + told[below]))
+            code = uint64(position(game, opened)) ^ mix(uint64(alike[below] * levels + discoveries[below]))
             for i in range(count[below]):
                 code ^= mix(mix(uint64(last[below, i] * symmetries + turn[below, i])))
             slot = find(graph, code)
@@ -477,7 +475,7 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
             graph[-1 - slot], graph_numbers[-1 - slot] = code, num_nodes
             edge_target[level, edge] = node[below] = num_nodes
             if num_nodes == len(firsts):
-                firsts, counts = _longer(firsts), _longer(counts)
+                firsts, counts = longer(firsts), longer(counts)
             num_nodes += 1
             if 2 * num_nodes > len(graph):
                 graph, graph_numbers = _larger(graph, graph_numbers)
@@ -499,7 +497,7 @@ def _walk(game, seat, group, levels, room, shift, most_bytes):
                 if 2 * num_rows > len(row_table):
                     row_table, row_numbers = _larger(row_table, row_numbers)
                 while num_entries + count[below] > len(entries):
-                    entries = _longer(entries)
+                    entries = longer(entries)
                 for i in range(count[below]):
                     entries[num_entries, 0] = row[at]
                     entries[num_entries, 1] = last[below, i] * symmetries + product[how, turn[below, i]]
@@ -528,43 +526,3 @@ def _replay(game, past, length, image, world, room):
         transition(game, room, int64(image[past[a]]), world)
         copy_world(game, room, world)
     copy_world(game, world, room)
-
-
-def ends_of(walks: Sequence[Walk], symmetries: int, most: float) -> tuple[np.ndarray, ...] | None:
-    """Where common histories end: rows int32[T, 2], turns int8[T, 2], payoffs float32[T]; None if over `most` bytes."""
-    graphs = tuple((found.firsts, found.counts, found.targets, found.worths) for found in walks)
-    levels = sum(found.pasts.shape[1] for found in walks) + 2
-    none = np.zeros((0, 2), np.int32), np.zeros((0, 2), np.int8), np.zeros(0, np.float32)
-    total = _couple(graphs, symmetries, levels, *none)
-    if total * END_BYTES > most:
-        return None
-    ends = np.zeros((total, 2), np.int32), np.zeros((total, 2), np.int8), np.zeros(total, np.float32)
-    _couple(graphs, symmetries, levels, *ends)
-    return ends
-
-
-@kernel
-def _couple(graphs, symmetries, levels, rows, turns, payoffs):
-    """Write the ends of all common histories, as far as there is room, and return their number."""
-    nodes, edge, odds = np.zeros((levels, 2), np.int64), np.zeros(levels, np.int64), np.ones(levels)
-    level, n = 0, 0
-    while level >= 0:
-        if edge[level] == graphs[0][1][nodes[level, 0]]:
-            level -= 1
-            continue
-        e = edge[level]
-        edge[level] += 1
-        first, second = graphs[0][0][nodes[level, 0]] + e, graphs[1][0][nodes[level, 1]] + e
-        if graphs[0][2][first] >= 0:
-            nodes[level + 1, 0], nodes[level + 1, 1] = graphs[0][2][first], graphs[1][2][second]
-            odds[level + 1] = odds[level] * graphs[0][3][first]
-            level += 1
-            edge[level] = 0
-            continue
-        if n < len(payoffs):
-            for seat in range(2):
-                code = -1 - graphs[seat][2][first if seat == 0 else second]
-                rows[n, seat], turns[n, seat] = code // symmetries, code % symmetries
-            payoffs[n] = odds[level] * graphs[0][3][first]
-        n += 1
-    return n
