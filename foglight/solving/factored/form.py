@@ -19,6 +19,7 @@ Payoffs are less a constant, the commonest one, whose ends need not be kept. Tha
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy import int64
 
 from foglight.compile import jitable, kernel
 from foglight.names import BadInput
@@ -39,11 +40,12 @@ from foglight.rules import (
     returns,
     step,
 )
-from foglight.solving.factored.ends import END_BYTES, ends_of
+from foglight.solving.factored.products import Products
 from foglight.solving.factored.symmetry import Group, group_of
 from foglight.solving.factored.walk import TOO_LARGE, UNFIT, Walk, walk
 from foglight.solving.whole.tree import ADVICE, GIBIBYTE, TooLarge
 
+_END_BYTES = 14  # that an end takes
 _GAMES = 1000  # random games from which the commonest payoff and the number of common histories are guessed
 
 
@@ -51,14 +53,14 @@ class Side(NamedTuple):
     """One seat's part of a form: I information states, S sequences, of which 0 is the root, R rows."""
 
     begins: np.ndarray  # int32[I + 1]: the sequence of an information state's first action
-    fixed: np.ndarray  # int64[I]: the symmetries that leave the seat's own past as it is, as bits
+    fixed: np.ndarray  # uint8[I] or int64[I]: the symmetries that leave the seat's own past as it is, as bits
     link_begins: np.ndarray  # int32[I + 1]
     parents: np.ndarray  # int32[links]: the sequences that lead to an information state
     child_begins: np.ndarray  # int32[S + 1]
     children: np.ndarray  # int32[links]: the information states that a sequence leads to
-    actions: np.ndarray  # int64[S]: the action of a sequence; -1 for the root
+    actions: np.ndarray  # int16[S]: the action of a sequence; -1 for the root
     weights: np.ndarray  # float64[S]: 1 / the number of mirror images that a sequence stands for
-    kept: np.ndarray  # int64[S]: the symmetries that leave the sequence as it is, as bits
+    kept: np.ndarray  # uint8[S] or int64[S]: the symmetries that leave the sequence as it is, as bits
     entry_begins: np.ndarray  # int64[S + 1]
     rows: np.ndarray  # int32[E]: the rows that a sequence fits
     turns: np.ndarray  # int8[E]: the symmetry that takes the sequence to where it fits
@@ -83,23 +85,20 @@ class FactoredForm:
         """`memory` is in GiB."""
         self.game, self.group = game, group_of(game)
         too_large = f"{game} is too large to hold, even in its factored form: over {memory:g} GiB; {ADVICE}"
-        if _guessed_histories(game) / len(self.group.images) * END_BYTES > memory * GIBIBYTE:
+        if _guessed_histories(game) / len(self.group.images) * _END_BYTES > memory * GIBIBYTE:
             raise TooLarge(too_large)
-        shift, walks = _commonest_payoff(game), []
-        for seat in range(2):
-            walks.append(walk(game, seat, self.group, bounds(game).length, shift, memory * GIBIBYTE / 2))
-            if walks[-1].result == UNFIT:
-                raise BadInput(f"{game} does not factor: what an action does depends on what the seats know")
-            if walks[-1].result == TOO_LARGE:
-                raise TooLarge(too_large)
-        self.sides = tuple(_side(outcome, self.group) for outcome in walks)
-        self.pasts = tuple(outcome.pasts[:, : outcome.lengths.max(initial=0)] for outcome in walks)
-        self.lengths = tuple(outcome.lengths for outcome in walks)
-        ends = ends_of(walks, len(self.group.images), memory * GIBIBYTE / 2)
-        if ends is None:
+        shift = _commonest_payoff(game)
+        outcome = walk(game, self.group, bounds(game).length, shift, memory * GIBIBYTE)
+        if outcome.result == UNFIT:
+            raise BadInput(f"{game} does not factor: what an action does depends on what the seats know")
+        if outcome.result == TOO_LARGE:
             raise TooLarge(too_large)
-        rows, turns, payoffs = ends
-        self.ends = Ends(rows, turns, payoffs, shift)
+        self.sides = tuple(_side(outcome, seat, self.group) for seat in range(2))
+        states = outcome.states
+        longest = int(states.lengths.max(initial=0))
+        self.pasts = tuple(states.pasts[states.seats == seat, :longest] for seat in range(2))
+        self.lengths = tuple(states.lengths[states.seats == seat] for seat in range(2))
+        self.ends = Ends(*outcome.ends, shift)
 
     @property
     def num_states(self) -> int:
@@ -116,42 +115,58 @@ class FactoredForm:
         first, second = (np.zeros((images, len(side.actions))) for side in self.sides)
         return first, second
 
-    def rooms(self, images: int = 1) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-        """By seat, two arrays over rows for `gradients`."""
-        first, second = ((np.zeros((images, side.num_rows)), np.zeros((images, side.num_rows))) for side in self.sides)
-        return first, second
 
-
-def _side(outcome: Walk, group: Group) -> Side:
-    states, sequences, symmetries = len(outcome.keys), len(outcome.actions), len(group.images)
-    links = np.unique(outcome.links[:, 0] * sequences + outcome.links[:, 1])  # mirror images give the same ones
+def _side(outcome: Walk, seat: int, group: Group) -> Side:
+    """One seat's part, with its information states and sequences numbered anew."""
+    own = outcome.states.seats == seat
+    numbers = np.cumsum(own) - 1
+    sizes = np.diff(np.append(outcome.states.begins, len(outcome.sequences.actions)))
+    own_sequences = np.concatenate([[seat == 0, seat == 1], np.repeat(own, sizes)])
+    states, sequences = int(own.sum()), int(own_sequences.sum())
+    renumbered = np.where(own_sequences, np.cumsum(own_sequences) - 1, -1).astype(np.int32)
+    mine = own[outcome.links.states]
+    links = numbers[outcome.links.states[mine]] * sequences + renumbered[outcome.links.parents[mine]]
+    links = np.unique(links)  # mirror images give the same ones
     parents, owners = links % sequences, links // sequences
     by_parent = np.argsort(parents, kind="stable")
-    which = outcome.entries[:, 1] // symmetries
-    order = np.argsort(which, kind="stable")
+    entry_begins = np.zeros(sequences + 1, np.int64)
+    rows, turns = _entries(outcome.lists, outcome.items.codes, renumbered, len(group.images), entry_begins)
     return Side(
-        np.append(outcome.begins, sequences).astype(np.int32),
-        outcome.fixed,
+        np.append(renumbered[outcome.states.begins[own]], sequences).astype(np.int32),
+        outcome.sequences.kept[outcome.states.parents[own]],
         np.searchsorted(owners, np.arange(states + 1)).astype(np.int32),
         parents.astype(np.int32),
         np.searchsorted(parents[by_parent], np.arange(sequences + 1)).astype(np.int32),
         owners[by_parent].astype(np.int32),
-        outcome.actions,
-        outcome.weights,
-        _kept(outcome, group),
-        np.concatenate([[0], np.cumsum(np.bincount(which, minlength=sequences))]),
-        np.ascontiguousarray(outcome.entries[order, 0]),
-        (outcome.entries[order, 1] % symmetries).astype(np.int8),
-        outcome.rows,
+        outcome.sequences.actions[own_sequences],
+        outcome.sequences.weights[own_sequences],
+        outcome.sequences.kept[own_sequences],
+        entry_begins,
+        rows,
+        turns,
+        int(rows.max(initial=-1)) + 1,
     )
 
 
-def _kept(outcome: Walk, group: Group) -> np.ndarray:
-    """By sequence, the symmetries that leave it as it is, as bits."""
-    sizes = np.diff(np.append(outcome.begins, len(outcome.actions)))
-    past = np.concatenate([[(1 << len(group.images)) - 1], np.repeat(outcome.fixed, sizes)])
-    same = [(image[outcome.actions] == outcome.actions) | (outcome.actions < 0) for image in group.images]
-    return past & sum(fits.astype(np.int64) << number for number, fits in enumerate(same))
+@kernel
+def _entries(lists, items, numbers, symmetries, begins):
+    """The rows that the sequences of a seat fit, and their turns, ordered by sequence; writes where each begins."""
+    for i in range(len(lists.rows) - 1):
+        if lists.rows[i]:
+            for k in range(int64(lists.begins[i]), int64(lists.begins[i + 1])):
+                begins[numbers[items[k] // symmetries] + 1] += 1  # those of the other seat have number -1
+    begins[0] = 0
+    for s in range(len(begins) - 1):
+        begins[s + 1] += begins[s]
+    rows, turns, free = np.zeros(begins[-1], np.int32), np.zeros(begins[-1], np.int8), begins[:-1].copy()
+    for i in range(len(lists.rows) - 1):
+        if lists.rows[i]:
+            for k in range(int64(lists.begins[i]), int64(lists.begins[i + 1])):
+                s = numbers[items[k] // symmetries]
+                if s >= 0:
+                    rows[free[s]], turns[free[s]] = lists.rows[i] - 1, items[k] % symmetries
+                    free[s] += 1
+    return rows, turns
 
 
 def _guessed_histories(game: Game) -> float:
@@ -201,7 +216,7 @@ def _play(game, random, payoffs):
         payoffs[i] = ends[0]
 
 
-# Plans and gradients ---------------------------------------------------------------------------------------------
+# Plans ---------------------------------------------------------------------------------------------
 
 
 @jitable
@@ -216,85 +231,20 @@ def realise(side, behaviour, plan):
             plan[0, s] = reach * behaviour[0, s]
 
 
-@jitable
-def write_chances(side, group, plan, chances):
-    """Write the probability of each row by the seat's own play: L x."""
-    chances[:] = 0.0
-    if len(plan) == 1:
-        for s in range(plan.shape[1]):
-            share = plan[0, s] * side.weights[s]
-            if share > 0.0:
-                for e in range(side.entry_begins[s], side.entry_begins[s + 1]):
-                    chances[0, side.rows[e]] += share
-    else:
-        for g in range(len(plan)):
-            for s in range(plan.shape[1]):
-                if plan[g, s] > 0.0:
-                    for e in range(side.entry_begins[s], side.entry_begins[s + 1]):
-                        image = group.product[g, group.inverse[side.turns[e]]]
-                        chances[image, side.rows[e]] += plan[g, s]
-
-
-@jitable
-def write_row_values(ends, group, seat, chances, values):
-    """Write what each row of a seat is worth to it, from the probabilities of the other seat's rows."""
-    values[:] = 0.0
-    sign = 1.0 if seat == 0 else -1.0
-    if len(chances) == 1:
-        for e in range(len(ends.payoffs)):
-            values[0, ends.rows[e, seat]] += sign * ends.payoffs[e] * chances[0, ends.rows[e, 1 - seat]]
-    else:
-        for g in range(len(chances)):
-            for e in range(len(ends.payoffs)):
-                own, other = group.product[g, ends.turns[e, seat]], group.product[g, ends.turns[e, 1 - seat]]
-                share = sign * ends.payoffs[e] / len(chances)
-                values[own, ends.rows[e, seat]] += share * chances[other, ends.rows[e, 1 - seat]]
-
-
-@jitable
-def write_sequence_values(side, group, values, gradient):
-    """Write what each sequence earns where it ends: the transpose of L times the values of rows."""
-    if len(gradient) == 1:
-        for s in range(gradient.shape[1]):
-            total = 0.0
-            for e in range(side.entry_begins[s], side.entry_begins[s + 1]):
-                total += values[0, side.rows[e]]
-            gradient[0, s] = side.weights[s] * total
-    else:
-        for g in range(len(gradient)):
-            for s in range(gradient.shape[1]):
-                total = 0.0
-                for t in range(len(gradient)):
-                    if side.kept[s] >> t & 1:
-                        image = group.product[g, t]
-                        for e in range(side.entry_begins[s], side.entry_begins[s + 1]):
-                            total += values[group.product[image, group.inverse[side.turns[e]]], side.rows[e]]
-                gradient[g, s] = total
-
-
-@jitable
-def write_gradient(sides, ends, group, seat, plan, rooms, gradient):
-    """Write what each sequence of a seat earns where it ends, given the plan of the other seat."""
-    write_chances(sides[1 - seat], group, plan, rooms[1 - seat][0])
-    write_row_values(ends, group, seat, rooms[1 - seat][0], rooms[seat][1])
-    write_sequence_values(sides[seat], group, rooms[seat][1], gradient)
-
-
 # Best responses and values --------------------------------------------------------------------------------------
 
 
 def best_response(form: FactoredForm, plan: np.ndarray, seat: int) -> tuple[float, np.ndarray]:
     """The value of a seat's best response to the other's plan, and the values of its sequences, float64[G or 1, S]."""
-    images = len(plan)
-    gradient, rooms = form.zeros(images)[seat], form.rooms(images)
-    _respond(form.sides, form.ends, form.group, seat, plan, rooms, gradient)
+    gradient = form.zeros(len(plan))[seat]
+    Products(form, len(plan)).write_gradient(seat, plan, gradient)
+    _respond(form.sides[seat], form.group, gradient)
     return float(gradient[0, 0]) + (form.ends.shift if seat == 0 else -form.ends.shift), gradient
 
 
 @kernel
-def _respond(sides, ends, group, seat, plan, rooms, gradient):
-    write_gradient(sides, ends, group, seat, plan, rooms, gradient)
-    side, symmetries = sides[seat], len(group.images)
+def _respond(side, group, gradient):
+    symmetries = len(group.images)
     for i in range(len(side.begins) - 2, -1, -1):
         for g in range(len(gradient)):
             best = gradient[g, side.begins[i]]
@@ -311,22 +261,17 @@ def _respond(sides, ends, group, seat, plan, rooms, gradient):
 
 def value(form: FactoredForm, plans: tuple[np.ndarray, np.ndarray]) -> float:
     """The expected payoff of seat 0 when both seats follow these plans."""
-    rooms = form.rooms(len(plans[0]))
-    return form.ends.shift + _value(form.sides, form.ends, form.group, plans, rooms)
+    gradient = form.zeros(len(plans[0]))[0]
+    Products(form, len(plans[0])).write_gradient(0, plans[1], gradient)
+    return _payoff(form, plans[0], gradient)
 
 
-@kernel
-def _value(sides, ends, group, plans, rooms):
-    for seat in range(2):
-        write_chances(sides[seat], group, plans[seat], rooms[seat][0])
-    total, images = 0.0, len(plans[0])
-    for g in range(images):
-        for e in range(len(ends.payoffs)):
-            first = group.product[g, ends.turns[e, 0]] if images > 1 else 0
-            second = group.product[g, ends.turns[e, 1]] if images > 1 else 0
-            chances = rooms[0][0][first, ends.rows[e, 0]] * rooms[1][0][second, ends.rows[e, 1]]
-            total += ends.payoffs[e] / images * chances
-    return total
+def _payoff(form: FactoredForm, plan: np.ndarray, gradient: np.ndarray) -> float:
+    """The expected payoff of seat 0, from its plan and its gradient."""
+    if len(plan) == 1:
+        return form.ends.shift + float(plan[0] @ gradient[0])
+    lines = sum((form.sides[0].kept.astype(np.int64) >> t & 1) for t in range(len(plan)))  # in which a sequence occurs
+    return form.ends.shift + float((plan * gradient / lines).sum())
 
 
 def plan_of(form: FactoredForm, seat: int, behaviour: np.ndarray) -> np.ndarray:
@@ -361,6 +306,11 @@ def _normalise(side, sums, behaviour):
 
 def gaps(form: FactoredForm, plans: Any) -> np.ndarray:
     """How much each seat would gain by changing to a best response, float64[2]."""
-    now = value(form, plans)
-    best = [best_response(form, plans[1 - seat], seat)[0] for seat in range(2)]
+    products, gradients = Products(form, len(plans[0])), form.zeros(len(plans[0]))
+    for seat in range(2):
+        products.write_gradient(seat, plans[1 - seat], gradients[seat])
+    now = _payoff(form, plans[0], gradients[0])
+    for seat in range(2):
+        _respond(form.sides[seat], form.group, gradients[seat])
+    best = gradients[0][0, 0] + form.ends.shift, gradients[1][0, 0] - form.ends.shift
     return np.array([best[0] - now, best[1] + now])

@@ -10,14 +10,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import int64, uint64
 
-from foglight.compile import has_rule, implements, jitable, kernel
+from foglight.compile import allocates, has_rule, implements, jitable, kernel
 from foglight.names import BadInput
 from foglight.policies import Tabular, Uniform, tabular, weigh, weigh_by_table
 from foglight.rules import begin, copy_world, key, legal, max_legal, new_worlds, player, transition
+from foglight.solving.factored.expansion import first_image
 from foglight.solving.factored.form import FactoredForm, normalised, plan_of
-from foglight.solving.factored.walk import first_image, longer
 
 _TOLERANCE = 1e-6  # by which the probabilities at an information state may differ from 1 in sum
+
+
+@jitable
+@allocates
+def longer(array):
+    """An array of twice the length that begins with the same rows."""
+    return np.concatenate((array, np.zeros_like(array)))
 
 
 class Lookup(NamedTuple):

@@ -6,7 +6,8 @@ import numpy as np
 
 from foglight.compile import jitable, kernel
 from foglight.names import BadInput
-from foglight.solving.factored.form import FactoredForm, normalised, plan_of, realise, write_gradient
+from foglight.solving.factored.form import FactoredForm, normalised, plan_of, realise
+from foglight.solving.factored.products import Products
 from foglight.solving.whole.regret import METHODS, learn, weight_of
 
 
@@ -18,17 +19,18 @@ class FactoredRegrets:
         if method not in METHODS:
             raise BadInput(f"{form.game} is too large for {method}; cfr, cfr+, dcfr and pcfr+ can solve it")
         self._number = METHODS.index(method)
-        self.regrets, self.sums, self.gradients, self.rooms = form.zeros(), form.zeros(), form.zeros(), form.rooms()
+        self.regrets, self.sums, self.gradients = form.zeros(), form.zeros(), form.zeros()
+        self._products = Products(form)
         self.behaviour = self.average()
         self.plans = tuple(plan_of(form, seat, own) for seat, own in enumerate(self.behaviour))
 
     def iterate(self, n: int) -> None:
-        form = self.form
-        _iterate(
-            form.sides, form.ends, form.group, self._number, self.iterations, n,
-            self.regrets, self.sums, self.behaviour, self.plans, self.gradients, self.rooms,
-        )  # fmt: skip
-        self.iterations += n
+        for t in range(self.iterations + 1, self.iterations + n + 1):
+            for seat, side in enumerate(self.form.sides):
+                self._products.write_gradient(seat, self.plans[1 - seat], self.gradients[seat])
+                arrays = self.regrets, self.sums, self.behaviour, self.plans, self.gradients
+                _update(side, self._number, t, *(pair[seat] for pair in arrays))
+            self.iterations = t
 
     def average(self) -> Any:
         """By seat, the average behaviour, float64[1, S]."""
@@ -42,19 +44,13 @@ class FactoredRegrets:
 
 
 @kernel
-def _iterate(sides, ends, group, method, done, n, regrets, sums, behaviour, plans, gradients, rooms):
-    for t in range(done + 1, done + n + 1):
-        for seat in range(2):
-            write_gradient(sides, ends, group, seat, plans[1 - seat], rooms, gradients[seat])
-            _update(
-                sides[seat], method, t, regrets[seat][0], sums[seat][0], behaviour[seat][0], plans[seat][0],
-                gradients[seat][0],
-            )  # fmt: skip
-            realise(sides[seat], behaviour[seat], plans[seat])
+def _update(side, method, t, regrets, sums, behaviour, plan, gradient):
+    _learn_all(side, method, t, regrets[0], sums[0], behaviour[0], plan[0], gradient[0])
+    realise(side, behaviour, plan)
 
 
 @jitable
-def _update(side, method, t, regrets, sums, behaviour, plan, gradient):
+def _learn_all(side, method, t, regrets, sums, behaviour, plan, gradient):
     weight = weight_of(method, t)
     for i in range(len(side.begins) - 2, -1, -1):
         first, last = side.begins[i], side.begins[i + 1]

@@ -2,9 +2,9 @@
 
 The game is played as it is, and beside it in two worlds of a factored form. In the world of a seat, that seat acts as
 it does in the game, and the other takes the first action that gives the same common transition. What the form needs is
-compared at every step: legal actions, the laid-open world, the mover, each seat's key, and the payoffs. The number of
-actions has to follow from the laid-open world and from how many discoveries the mover has made. A mirror image of the
-game is played as well.
+compared at every step: legal actions, the laid-open world, the mover, each seat's key, and the payoffs. What the mover
+observes has to follow from its action and from the laid-open world afterwards. A mirror image of the game is played as
+well.
 """
 
 import random
@@ -54,14 +54,14 @@ class _Trial:
     def __init__(self, game: Game, rng: random.Random) -> None:
         self.game, self.rng, self.group = game, rng, group_of(game)
         self.ambiguous = 0  # transitions that were private, or common to several actions
-        self.choices: dict[tuple[int, int, int], int] = {}  # by laid-open world, mover, and its discoveries
+        self.observations: dict[tuple[int, int, int], int] = {}  # by laid-open world afterwards, mover and action
         self.images: dict[tuple[int, int, int], int] = {}  # by symmetry, seat and observation: the mirrored observation
 
     def play(self) -> bool:
         """Play a random game; returns whether all is as a factored form has it."""
         game, turn = self.game, self.rng.randrange(len(self.group.images))
         real, *own = (self._start() for _ in range(3))
-        mirrored, discoveries = self._start(), [0, 0]
+        mirrored = self._start()
         while (mover := player(game, real)) != TERMINAL:
             if mover == CHANCE:
                 if len(self.group.images) > 1:
@@ -77,12 +77,12 @@ class _Trial:
                 image = self.group.images[turn]
                 if sorted(int(image[a]) for a in actions) != self._legal(mirrored):
                     return False
-                place = int(position(game, self._open(real))), mover, discoveries[mover]
-                if self.choices.setdefault(place, len(actions)) != len(actions):
-                    return False
                 action = self.rng.choice(actions)
-                discoveries[mover] += action not in self._legal(self._open(real))
                 after, label = self._step(real, action, mover)
+                place = int(position(game, self._open(after))), mover, action
+                seen = int(observe(game, real, action, after, mover))
+                if self.observations.setdefault(place, seen) != seen:
+                    return False
                 own_after = self._after(own[mover], action)
                 self.ambiguous += label is None or sum(self._step(real, a, mover)[1] == label for a in actions) > 1
                 other = 1 - mover

@@ -1,0 +1,269 @@
+"""The arrays of a walk: what it finds, where it is, and room to work in."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy import int64, uint64
+
+from foglight.compile import jitable, kernel
+from foglight.rules import Game, max_legal, new_worlds, num_actions, num_players
+
+LENGTH = 1 << 10  # of arrays at first
+
+
+class States(NamedTuple):
+    """Information states of both seats; each comes after those that lead to it."""
+
+    seats: np.ndarray  # int8: whose it is
+    begins: np.ndarray  # int32: the sequence of its first action
+    parents: np.ndarray  # int32: a sequence that leads to it
+    born: np.ndarray  # int32: the block at which it was found
+    lengths: np.ndarray  # int16: the length of a history that leads to it
+    pasts: np.ndarray  # int8 or int16[, length]: the actions of that history
+
+
+class Sequences(NamedTuple):
+    """Sequences of both seats; 0 and 1 are their roots."""
+
+    actions: np.ndarray  # int16: the last action; -1 for a root
+    owners: np.ndarray  # int32: the information state at which it is taken
+    kept: np.ndarray  # uint8 or int64: the symmetries that leave the seat's own actions so far as they are, as bits
+    weights: np.ndarray  # float64: 1 / the number of mirror images that the sequence stands for
+
+
+class Links(NamedTuple):
+    states: np.ndarray  # int32: an information state
+    parents: np.ndarray  # int32: a sequence that leads to it
+
+
+class Lists(NamedTuple):
+    """Lists 0 and 1 hold the roots of the two seats."""
+
+    rows: np.ndarray  # int32: the number among the rows of its seat, plus 1; 0 if no common history ends with it
+    begins: np.ndarray  # uint32: the first item
+    blocks: np.ndarray  # int32: the first block, plus 1; 0 for none
+
+
+class Items(NamedTuple):
+    codes: np.ndarray  # int32: sequence * symmetries + turn
+
+
+class Ends(NamedTuple):
+    """Where common histories end, except those that pay the shift."""
+
+    rows: np.ndarray  # int32[, 2]: the row of each seat
+    turns: np.ndarray  # int8[, 2]: the symmetry that takes the row to where it fits
+    payoffs: np.ndarray  # float32: of seat 0 less the shift, times its probability by chance and its mirror images
+
+
+class Opens(NamedTuple):
+    """Laid-open worlds."""
+
+    worlds: np.ndarray  # uint64[, width]
+    movers: np.ndarray  # int64
+    payoffs: np.ndarray  # float64[, seats], where the game is over
+    pasts: np.ndarray  # int16[, levels]: a history that leads there
+    lengths: np.ndarray  # int64: its length
+    turned: np.ndarray  # int32[, symmetries]: the number of each mirror image, plus 1; 0 where it is not known yet
+
+
+class Blocks(NamedTuple):
+    """What the mover may do, for a list and a laid-open world in the list's mirror image."""
+
+    begins: np.ndarray  # uint32: the first outcome
+    sizes: np.ndarray  # int16: how many
+    views: np.ndarray  # uint64: the laid-open world, mixed with what the mover has observed since its last action
+    following: np.ndarray  # int32: the next block of the same list, plus 1; 0 for none
+
+
+class Outcomes(NamedTuple):
+    """Common transitions of a block."""
+
+    opens: np.ndarray  # int32: the laid-open world that follows
+    lists: np.ndarray  # int32: the list of the mover that follows; -1 where the game ends with the shift
+    turns: np.ndarray  # int8: its turn
+    heard: np.ndarray  # int32: what the other seat observes
+
+
+class Table(NamedTuple):
+    """A hash table: numbers by key."""
+
+    keys: np.ndarray
+    numbers: np.ndarray
+
+
+class Found(NamedTuple):
+    """What a walk finds, in arrays that grow."""
+
+    states: States
+    sequences: Sequences
+    links: Links
+    lists: Lists
+    items: Items
+    ends: Ends
+    opens: Opens
+    blocks: Blocks
+    outcomes: Outcomes
+
+
+KINDS = len(Found._fields)
+STATES, SEQUENCES, LINKS, LISTS, ITEMS, ENDS, OPENS, BLOCKS, OUTCOMES = range(KINDS)
+LEVEL, FRESH, ROWS = KINDS, KINDS + 1, KINDS + 2  # in `counts`, after how many there are of each kind
+
+
+class Tables(NamedTuple):
+    states: Table
+    lists: Table
+    opens: Table
+
+
+class Levels(NamedTuple):
+    """The common history that the walk has come to, by level."""
+
+    opens: np.ndarray  # int64: the laid-open world
+    lists: np.ndarray  # int64[, 2]
+    turns: np.ndarray  # int64[, 2]
+    memory: np.ndarray  # uint64[, 2]: a hash of what each seat has observed since its last action; 0 for nothing
+    alike: np.ndarray  # int64: the symmetries that leave the common history as it is, as bits
+    odds: np.ndarray  # float64: the probability by chance
+    begins: np.ndarray  # int64: the first outcome
+    sizes: np.ndarray  # int64: how many
+    done: np.ndarray  # int64: how many of them are walked
+    kinds: np.ndarray  # int64[, actions]: what an action does in the list's mirror image
+    actions: np.ndarray  # int64[, actions]: an action for each outcome, in the list's mirror image
+    outcomes: np.ndarray  # int64[, most legal]: of chance
+    shares: np.ndarray  # float64[, most legal]: their probabilities
+
+
+class Closure(NamedTuple):
+    """Items of a list, and those that follow by private actions."""
+
+    worlds: np.ndarray  # uint64[, width]: in the item's own mirror image
+    words: np.ndarray  # uint64: a hash of the world
+    states: np.ndarray  # int64
+    last: np.ndarray  # int64: the last sequence
+    turns: np.ndarray  # int64
+    pasts: np.ndarray  # int16[, levels]
+    lengths: np.ndarray  # int64
+
+
+class Moves(NamedTuple):
+    """Actions of items: `last` and `turns` of what follows by common transitions, chained by transition."""
+
+    last: np.ndarray
+    turns: np.ndarray
+    following: np.ndarray
+    item: np.ndarray  # the item that follows by a private action in a second order, and
+    parent: np.ndarray  # the sequence that leads to it
+
+
+class Labels(NamedTuple):
+    """Common transitions that items of a list may make."""
+
+    opens: np.ndarray
+    heard: np.ndarray
+    actions: np.ndarray
+    heads: np.ndarray  # the first move
+    tails: np.ndarray  # the last
+
+
+class Room(NamedTuple):
+    closure: Closure
+    moves: Moves
+    labels: Labels
+    actions: np.ndarray  # int64[most legal]
+    ranks: np.ndarray  # int64[most legal]: the place of an action among those that stand for their mirror images
+    own: np.ndarray  # int64[levels]: actions of the mover
+    other: np.ndarray  # int64[levels]: actions of the other seat
+    worlds: np.ndarray  # uint64[3, width]
+
+
+def lengthen(arrays: Any, used: int, spare: int) -> None:
+    """Make arrays longer, in place, if there is too little room."""
+    if used + spare > len(arrays[0]):
+        for array in arrays:
+            array.resize((used + used // 4 + 2 * spare, *array.shape[1:]), refcheck=False)
+
+
+def with_room(table: Table, entries: int) -> Table:
+    """A table with at least 4 slots for 3 entries."""
+    if 3 * len(table.keys) >= 4 * entries:
+        return table
+    slots = 2 * entries
+    larger = Table(np.zeros(slots, np.uint64), np.zeros(slots, np.int32))
+    _move_entries(table, larger)
+    return larger
+
+
+def new_found(game: Game, levels: int, symmetries: int) -> Found:
+    def zeros(kind: Any, *shape: int) -> np.ndarray:
+        return np.zeros((LENGTH, *shape), kind)
+
+    i8, i16, i32, i64, u32 = np.int8, np.int16, np.int32, np.int64, np.uint32
+    action, bits = i8 if num_actions(game) < 128 else i16, np.uint8 if symmetries <= 8 else i64
+    return Found(
+        States(zeros(i8), zeros(i32), zeros(i32), zeros(i32), zeros(i16), zeros(action, levels)),
+        Sequences(zeros(i16), zeros(i32), zeros(bits), zeros(float)),
+        Links(zeros(i32), zeros(i32)),
+        Lists(zeros(i32), zeros(u32), zeros(i32)),
+        Items(zeros(i32)),
+        Ends(zeros(i32, 2), zeros(i8, 2), zeros(np.float32)),
+        Opens(
+            new_worlds(game, LENGTH), zeros(i64), zeros(float, num_players(game)), zeros(i16, levels), zeros(i64),
+            zeros(i32, symmetries),
+        ),
+        Blocks(zeros(u32), zeros(i16), zeros(np.uint64), zeros(i32)),
+        Outcomes(zeros(i32), zeros(i32), zeros(i8), zeros(i32)),
+    )  # fmt: skip
+
+
+def new_levels(game: Game, levels: int) -> Levels:
+    def zeros(*shape: int, kind: Any = np.int64) -> np.ndarray:
+        return np.zeros((levels, *shape), kind)
+
+    most = max_legal(game)
+    return Levels(
+        zeros(), zeros(2), zeros(2), zeros(2, kind=np.uint64), zeros(), zeros(kind=float), zeros(), zeros(), zeros(),
+        zeros(num_actions(game)), zeros(num_actions(game)), zeros(most), zeros(most, kind=float),
+    )  # fmt: skip
+
+
+def new_room(game: Game, levels: int, items: int) -> Room:
+    def zeros(n: int) -> np.ndarray:
+        return np.zeros(n, np.int64)
+
+    most = max_legal(game)
+    return Room(
+        Closure(
+            new_worlds(game, items), np.zeros(items, np.uint64), zeros(items), zeros(items), zeros(items),
+            np.zeros((items, levels), np.int16), zeros(items),
+        ),
+        Moves(*(zeros(items * most) for _ in Moves._fields)),
+        Labels(*(zeros(num_actions(game)) for _ in Labels._fields)),
+        zeros(most), zeros(most), zeros(levels), zeros(levels), new_worlds(game, 3),
+    )  # fmt: skip
+
+
+@kernel
+def _move_entries(table, larger):
+    for i in range(len(table.keys)):
+        if table.keys[i] != uint64(0):
+            slot = -1 - find_slot(larger.keys, table.keys[i])
+            larger.keys[slot], larger.numbers[slot] = table.keys[i], table.numbers[i]
+
+
+@jitable
+def find_slot(keys, key):
+    """The slot of a key, or -1 minus the free slot where it would go; there may be any number of slots."""
+    slot = int64((key >> uint64(32)) * uint64(len(keys)) >> uint64(32))
+    while keys[slot] != uint64(0):
+        if keys[slot] == key:
+            return slot
+        slot = slot + 1 if slot + 1 < len(keys) else 0
+    return -1 - slot
+
+
+@jitable
+def enter(table, slot, name, number):
+    """Enter a key at the free slot that `find` gave."""
+    table.keys[-1 - slot], table.numbers[-1 - slot] = name, number
