@@ -35,12 +35,8 @@ STANDARD = (0,) * (1 + 2 * WORDS)
 MOST_PIECES = 16  # of one side; more could have more moves than lists have room for
 _WORD = "standard"
 _NAMES = ("black", "white")
-_CASTLING = (
-    ("K", WHITE, 4, 7),
-    ("Q", WHITE, 4, 0),
-    ("k", BLACK, 60, 63),
-    ("q", BLACK, 60, 56),
-)  # squares of king, rook
+# the rights to castle by bit: letter, colour, squares of king and rook
+_CASTLING = (("K", WHITE, 4, 7), ("Q", WHITE, 4, 0), ("k", BLACK, 60, 63), ("q", BLACK, 60, 56))
 
 
 @jitable

@@ -264,10 +264,13 @@ def _compiled_sight(size, world, seat):
 @implements(DarkChess)
 def bounds(game):
     # every pawn move and every capture sets the clock back
-    first = _START[game.size] if game.start == STANDARD else start_words(game.start)
-    pieces, pawns = occupied(first), of_kind(first, PAWN)
-    changes = (game.size - 2) * count(pawns) + count(pieces)
+    first = _first_words(game)
+    changes = (game.size - 2) * count(of_kind(first, PAWN)) + count(occupied(first))
     return Bounds(-1.0, 1.0, 0.0, CLOCK_LIMIT * changes)
+
+
+def _first_words(game: DarkChess) -> Any:
+    return _START[game.size] if game.start == STANDARD else start_words(game.start)
 
 
 @implements(DarkChess)
@@ -276,15 +279,16 @@ def how_to_play(game):
         "`a3`, `Nc3`, or from square to square, `a2a3`" if game.size > 4 else "`axb3`, or from square to square, `a2b3`"
     )
     castling = "Castle by O-O or O-O-O." if game.size == 8 else "There is no castling and no double step of a pawn."
-    repeated = "when a position occurs for the third time, " if game.repetition == _DRAW else ""
-    counted = " (nobody says how many there were)" if game.clock == _HIDDEN else ""
-    last = "If you cannot move you lose." if game.stalemate == _LOSS else "It is also a draw if you cannot move."
+    first = _NAMES[get(_first_words(game), TURN)]
+    counted = "; nobody tells you how many there were" if game.clock == _HIDDEN else ""
+    repeated = "A position that occurs for the third time is a draw.\n" if game.repetition == _DRAW else ""
+    stuck = "If you cannot move, you lose." if game.stalemate == _LOSS else "If you cannot move, it is a draw."
     return f"""Chess on {game.size}x{game.size} squares; you see your own pieces and the squares that they can move to.
-Seat 1 is white and begins, seat 0 is black. There is no check: whoever takes the king wins.
+Seat 0 is black, seat 1 is white; {first} begins. There is no check: whoever takes the king wins.
 Write a move: {moves}. A pawn promotes as in a{game.size}=Q.
 {castling}
-It is a draw {repeated}after {CLOCK_LIMIT} moves in a row, of either side, without capture or pawn move{counted}.
-{last}"""
+After {CLOCK_LIMIT} moves in a row, of either side, without capture or pawn move it is a draw{counted}.
+{repeated}{stuck}"""
 
 
 @implements(DarkChess)
