@@ -192,7 +192,7 @@ def _read_value(tokens: list[tuple[str, str]], i: int, written: str) -> tuple[An
         try:
             return json.loads(token), i + 1
         except ValueError:
-            raise BadInput(f"cannot read {token} in {written!r}; inside quotes write \\\\ for \\") from None
+            raise BadInput(f"cannot read {token!r} in {written!r}; inside quotes write \\\\ for \\") from None
     if token == "[":
         pairs, i = _read_items(tokens, i + 1, "]", written)
         if any(key for key, _ in pairs):

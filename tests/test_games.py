@@ -57,7 +57,7 @@ def test_dark_hex_tries_are_heard():
 def test_what_a_seat_knows_of_the_others_turns_when_it_is_to_move(tries, abrupt, known_tries, known_stones):
     # each turn ends by a stone, or in the abrupt form by one try; the seat to move knows how many turns have passed
     seen = {}
-    for state in histories(f"dark_hex(rows=2,cols=3,tries={tries},abrupt={abrupt})"):
+    for state in histories(f"dark_hex(rows=2,cols=2,tries={tries},abrupt={abrupt})"):
         seat = state.player
         if seat != fl.TERMINAL:
             text = str(state)
@@ -65,7 +65,7 @@ def test_what_a_seat_knows_of_the_others_turns_when_it_is_to_move(tries, abrupt,
             facts = seen.setdefault((seat, *state.observations(seat)), (set(), set()))
             for fact, number in zip(facts, (len(state.history()) - own, stones), strict=True):
                 fact.add(number)
-    assert len(seen) > 300
+    assert len(seen) > 50
     assert all(len(tries_made) == 1 for tries_made, _ in seen.values()) == known_tries
     assert all(len(stones) == 1 for _, stones in seen.values()) == known_stones
 
