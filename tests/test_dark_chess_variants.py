@@ -3,12 +3,13 @@
 The defaults are OpenSpiel's (`test_lockstep_dark_chess.py`); so are games from a given position.
 """
 
+import copy
 import itertools
 import random
 
 import pyspiel
 import pytest
-from lockstep import Partition, check_lockstep
+from lockstep import Partition, Shown, check_lockstep
 from oracles import random_game
 from test_lockstep_dark_chess import shown
 
@@ -70,7 +71,7 @@ def test_the_end_of_a_position_may_be_left_out():
         (8, "4k3/8/8/8/8/8/8/P3K3_w", "a pawn is on the first or the last rank, a1; move it"),
         (4, "k2p/4/4/K3_w", "a pawn is on the first or the last rank, d4; move it"),
         (8, "4k3/8/8/8/8/8/8/4K2R_w_KQ", "the right to castle Q needs king and rook"),
-        (4, "k2r/4/4/K3_w_k", "the right to castle k needs king and rook"),
+        (5, "k4/5/5/5/R3K_w_Q", "the right to castle Q needs king and rook"),
         (8, "4k3/8/8/6P1/8/8/8/4K3_w_-_h6", "no pawn can just have passed h6"),
         (8, "4k3/8/7n/6Pp/8/8/8/4K3_w_-_h6", "no pawn can just have passed h6"),
         (6, "k5/4Pp/6/6/6/K5_w_-_f6", "no pawn can just have passed f6"),
@@ -91,7 +92,7 @@ def test_a_position_that_nobody_can_play_from_gets_one_line(size, start, advice)
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("numbers", [(1, 2), (9, *[0] * 10), (8, -1, *[0] * 9), (8, *[0] * 10)])
+@pytest.mark.parametrize("numbers", [(1, 2), (0, 0, 0, 0, 1), (0, 0, 0, 0, 9 << 38), (0, 0, 0, 0, 8 << 38), (1,) * 6])
 def test_numbers_that_are_no_position_are_refused(numbers):
     with pytest.raises(fl.BadInput, match=r"^dark_chess: start "):
         fl.load_game(DarkChess(start=numbers))
@@ -145,36 +146,50 @@ def test_a_position_has_room_for_its_moves_and_says_how_long_it_lasts(fen):
 # The clock ------------------------------------------------------------------------------------------------------
 
 
-def walk(depth, *states):
-    """The same play in several forms of a game, all ways from the start."""
-    yield states
-    for action in states[0].actions() if depth else ():
-        after = [state.clone() for state in states]
-        for state in after:
-            state.play(action)
-        yield from walk(depth - 1, *after)
+def shown_without_clock(state, seat):
+    """What OpenSpiel shows a seat, less the clock."""
+    fields = shown(state, seat).split()
+    return " ".join((*fields[:4], fields[5]))
 
 
-def test_a_hidden_clock_hides_the_clock_and_nothing_else():
-    # what a seat observes with the clock shown is what it observes without it, and the clock
+def walk(depth, ours, theirs, screens, taken=()):
+    """Every way to open, on both sides: our state, a Shown for each seat, and what was taken on every ply."""
+    for seat, screen in enumerate(screens):
+        screen.look(theirs, seat)
+    yield ours, screens, taken
+    for action in ours.actions() if depth else ():
+        after, screens_then = ours.clone(), [copy.copy(screen) for screen in screens]
+        screens_then[ours.player].act(action)
+        after.play(action)
+        before, now = (notation.letters(state.world) for state in (ours, after))
+        victims = [at for at, letter in enumerate(before) if letter.isupper() == (ours.player == 0) and letter != "."]
+        gone = tuple((at, before[at]) for at in victims if now[at] != before[at])
+        yield from walk(depth - 1, after, theirs.child(action), screens_then, (*taken, gone))
+
+
+@pytest.mark.parametrize(
+    ("ours_name", "theirs_name", "depth"),
+    [
+        ("dark_chess(size=4,clock=hidden)", "dark_chess(board_size=4)", 4),
+        ("dark_chess(size=8,clock=hidden)", "dark_chess", 3),
+    ],
+)
+def test_a_hidden_clock_hides_the_clock_and_nothing_else(ours_name, theirs_name, depth):
+    # each seat knows the chain of what OpenSpiel shows it, less the clock; the public knows what was taken
     pairs = [Partition(), Partition(), Partition()]
-    forms = [fl.new_state(f"dark_chess(size=4,clock={word})") for word in ("shown", "hidden")]
-    for shown_form, hidden_form in walk(4, *forms):
-        assert shown_form.world[:-3].tolist() == hidden_form.world[:-3].tolist()
-        clocks = tuple(notation.fen(4, state.world).split()[4] for state in prefixes(shown_form))
-        for viewer in (PUBLIC, 0, 1):
-            seen = tuple(hidden_form.observations(viewer))
-            pairs[viewer].meet(tuple(shown_form.observations(viewer)), (seen, clocks))
+    theirs = pyspiel.load_game(theirs_name).new_initial_state()
+    screens = [Shown(shown_without_clock), Shown(shown_without_clock)]
+    for ours, now, taken in walk(depth, fl.new_state(ours_name), theirs, screens):
+        for seat in (0, 1):
+            pairs[seat].meet(tuple(ours.observations(seat)), now[seat].chain)
+        pairs[PUBLIC].meet(tuple(ours.observations(PUBLIC)), taken)
     assert min(pair.again for pair in pairs) > 300
 
 
-def prefixes(state):
-    """The states before and at the state."""
-    now = fl.new_state(state.game)
-    yield now
-    for action in state.history():
-        now.play(action)
-        yield now
+@pytest.mark.parametrize(("size", "games"), [(4, 300), (8, 50)])
+def test_with_a_hidden_clock_rules_and_information_states_are_openspiels(size, games):
+    ours, theirs = f"dark_chess(size={size},clock=hidden)", f"dark_chess(board_size={size})"
+    check_lockstep(ours, theirs, games, chain=True, text=shown_without_clock, again=49)
 
 
 def test_an_unseen_pawn_move_gives_itself_away_by_the_clock_alone():

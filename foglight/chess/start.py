@@ -1,6 +1,7 @@
 """A position to start a game from, as a parameter: written as FEN, held as whole numbers that compiled rules can read.
 
-    start   size, then the five words of the position, each as its low and its high 32 bits; all 0: the standard start
+    start   the five words of the position as signed numbers, the last with the size of the board in its free bits;
+            all 0: the standard start
 
 In texts of games an underscore may stand for each space of the FEN, as in `start=r1kr/pppp/PPPP/R1KR_w_-_-_0_1`.
 """
@@ -16,10 +17,12 @@ from foglight.chess.board import (
     CLOCK,
     CLOCK_LIMIT,
     EN_PASSANT,
+    FREE_BITS,
     KING,
     LAST_RANK,
     PAWN,
     ROOK,
+    STATE,
     TURN,
     WHITE,
     WORDS,
@@ -28,30 +31,41 @@ from foglight.chess.board import (
     of_kind,
     pieces_of,
 )
-from foglight.compile import jitable
+from foglight.compile import compiled_twin, jitable
 from foglight.names import BadInput, Coded
 
-STANDARD = (0,) * (1 + 2 * WORDS)
+STANDARD = (0,) * WORDS
 MOST_PIECES = 16  # of one side; more could have more moves than lists have room for
-_WORD = "standard"
+_STANDARD = "standard"
+_STATE = uint64((1 << FREE_BITS) - 1)
 _NAMES = ("black", "white")
 # the rights to castle by bit: letter, colour, squares of king and rook
 _CASTLING = (("K", WHITE, 4, 7), ("Q", WHITE, 4, 0), ("k", BLACK, 60, 63), ("q", BLACK, 60, 56))
 
 
-@jitable
-def _word(start, i):
-    return uint64(start[1 + 2 * i]) | uint64(start[2 + 2 * i]) << uint64(32)
+def word(number):
+    """A signed number as a word."""
+    return uint64(int(number) & (2**64 - 1))
+
+
+@compiled_twin(word)
+def _word(number):
+    return uint64(number)
 
 
 @jitable
 def start_words(start):
     """The words of the position."""
-    return _word(start, 0), _word(start, 1), _word(start, 2), _word(start, 3), _word(start, 4)
+    return word(start[0]), word(start[1]), word(start[2]), word(start[3]), word(start[4]) & _STATE
+
+
+def start_size(start: tuple[int, ...]) -> int:
+    """The size of the board; 0 for the standard start."""
+    return start[STATE] >> FREE_BITS
 
 
 def _read(text: str) -> tuple[int, ...]:
-    if text == _WORD:
+    if text == _STANDARD:
         return STANDARD
     try:
         size, board = notation.read_fen(text.replace("_", " "))
@@ -60,19 +74,19 @@ def _read(text: str) -> tuple[int, ...]:
     fault = _fault(size, board)
     if fault:
         raise BadInput(f"is no position to play from: {fault}")
-    halves = (int(word) >> shift & 0xFFFFFFFF for word in board for shift in (0, 32))
-    return (size, *halves)
+    board[STATE] |= uint64(size << FREE_BITS)
+    return tuple(board.view(np.int64).tolist())
 
 
 def _write(start: tuple[int, ...]) -> str:
     if start == STANDARD:
-        return _WORD
-    if len(start) != len(STANDARD) or not 4 <= start[0] <= 8 or not all(0 <= half < 2**32 for half in start[1:]):
+        return _STANDARD
+    if len(start) != WORDS or not 4 <= start_size(start) <= 8:
         raise BadInput(f"must be {POSITION}, not {list(start)}")
-    return notation.fen(start[0], np.array(start_words(start))).replace(" ", "_")
+    return notation.fen(start_size(start), np.array(start_words(start))).replace(" ", "_")
 
 
-POSITION = Coded(f"{_WORD}, or a FEN with _ for spaces", _read, _write)
+POSITION = Coded(f"{_STANDARD}, or a FEN with _ for spaces", _read, _write)
 
 
 def _fault(size: int, board: np.ndarray) -> str:

@@ -59,7 +59,7 @@ from foglight.chess.board import (
 )
 from foglight.chess.drawn import chess_drawing, moves_by_square
 from foglight.chess.repetition import HISTORY_WORDS, remember
-from foglight.chess.start import POSITION, STANDARD, start_words
+from foglight.chess.start import POSITION, STANDARD, start_size, start_words
 from foglight.compile import compiled_twin, constants, implements, jitable, kernel
 from foglight.drawing.layouts import drawing_title
 from foglight.names import BadInput, Between, OneOf, Variant
@@ -123,8 +123,8 @@ class DarkChess(NamedTuple):
 
 @implements(DarkChess)
 def check(game):
-    size = game.start[0]
-    if game.start != STANDARD and size != game.size:
+    size = start_size(game.start)
+    if size not in (0, game.size):
         raise BadInput(f"dark_chess: start has {size} ranks, and size is {game.size}; write size={size}")
 
 
@@ -135,7 +135,7 @@ def num_words(game):
 
 @implements(DarkChess)
 def max_legal(game):
-    if game.start[0] == 0:
+    if game.start[STATE] == 0:
         return int64(_MOST_MOVES[game.size])
     return int64(_most_moves(game.size, start_words(game.start)))
 
@@ -144,7 +144,7 @@ def max_legal(game):
 def begin(game, world):
     words = start_words(game.start)
     for i in range(WORDS):
-        world[i] = _START[game.size, i] if game.start[0] == 0 else words[i]
+        world[i] = _START[game.size, i] if game.start[STATE] == 0 else words[i]
     if game.repetition == _DRAW:
         remember(world, world[WORDS:], 0)
 
