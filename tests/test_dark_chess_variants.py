@@ -16,7 +16,7 @@ from test_lockstep_dark_chess import shown
 import foglight as fl
 from foglight.chess import notation
 from foglight.games.dark_chess import DarkChess
-from foglight.rules import PUBLIC, bounds, max_legal, observation_text
+from foglight.rules import PUBLIC, bounds, how_to_play, max_legal, observation_text
 
 ENDING = "4k3/8/8/8/6p1/8/6PP/4K3 w - - 0 1"
 SMALL = "k3/3p/P3/3K w - - 7 12"
@@ -108,6 +108,15 @@ def test_positions_are_given_on_the_command_line(run, tmp_path):
     code, _, refused = run("games", "dark_chess(start=8/8/8/8/8/8/8/4K3_w)")
     assert code != 0
     assert "black has no kings" in refused and refused.count("\n") == 1
+
+
+@pytest.mark.plain
+def test_the_rules_for_people_are_those_of_the_variant():
+    assert "white begins" in how_to_play(fl.load_game("dark_chess"))
+    text = how_to_play(fl.load_game("dark_chess(size=4,clock=hidden,stalemate=loss,start=k3/3p/P3/3K_b)"))
+    assert "black begins" in text
+    assert "nobody tells you how many" in text
+    assert "you lose" in text
 
 
 # Play from a position -------------------------------------------------------------------------------------------

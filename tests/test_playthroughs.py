@@ -48,6 +48,7 @@ def test_a_fresh_playthrough_is_ours_line_by_line(theirs, tmp_path):
         ("phantom_ttt", "CurrentPlayer() = 1", "CurrentPlayer() = 0"),
         ("phantom_ttt", "Returns() = [1, -1]", "Returns() = [-1, 1]"),
         ("phantom_ttt", 'InformationStateString(1) = "...', 'InformationStateString(1) = "x..'),
+        ("phantom_ttt", 'ObservationString(1) = "...\\n...\\n..."', 'ObservationString(1) = "x..\\n...\\n..."'),
         ("leduc_poker", "(0,0.166667)", "(0,0.266667)"),
         ("dark_chess(board_size=4)", "# r1kr", "# r1rk"),
         ("dark_chess(board_size=4)", 'ObservationString(0) = "r1kr', 'ObservationString(0) = "r1rk'),
@@ -60,6 +61,17 @@ def test_a_line_that_differs_is_found(theirs, line, wrong, tmp_path):
 
     (finding,) = playthroughs.work(written(tmp_path, theirs, 4, change))["findings"]
     assert "there" in finding and "here" in finding
+
+
+def test_a_string_that_forgets_is_found(tmp_path):
+    def change(text):
+        # o has moved by then, and its string is what it was at the start
+        lines = [line for line in text.splitlines() if line.startswith("InformationStateString(1)")]
+        assert lines[0] == lines[1] != lines[2]
+        return text.replace(lines[2], lines[0], 1)
+
+    (finding,) = playthroughs.work(written(tmp_path, "phantom_ttt", 4, change))["findings"]
+    assert "InformationStateString(1), ours" in finding
 
 
 def test_a_game_that_ends_too_early_is_found(tmp_path):
