@@ -17,6 +17,7 @@ import foglight as fl
 from foglight.chess import notation
 from foglight.games.dark_chess import DarkChess
 from foglight.rules import PUBLIC, bounds, how_to_play, max_legal, observation_text
+from foglight.web.offers import Offers
 
 ENDING = "4k3/8/8/8/6p1/8/6PP/4K3 w - - 0 1"
 SMALL = "k3/3p/P3/3K w - - 7 12"
@@ -80,8 +81,8 @@ def test_the_end_of_a_position_may_be_left_out():
         (8, "4k3/8/8/8/8/8/8/4K3_x", "after the ranks write 'w KQkq - 0 1'"),
         (8, "hello", "write ranks of 4 to 8 squares"),
         (8, written(SMALL), "start has 4 ranks, and size is 8; write size=4"),
-        (8, "7", "start must be standard, or a FEN with _ for spaces, not 7"),
-        (8, "[1,2]", "start must be standard, or a FEN with _ for spaces, not [1,2]"),
+        (8, "7", "start must be standard or a FEN with _ for spaces, not 7"),
+        (8, "[1,2]", "start must be standard or a FEN with _ for spaces, not [1,2]"),
     ],
 )
 def test_a_position_that_nobody_can_play_from_gets_one_line(size, start, advice):
@@ -108,6 +109,16 @@ def test_positions_are_given_on_the_command_line(run, tmp_path):
     code, _, refused = run("games", "dark_chess(start=8/8/8/8/8/8/8/4K3_w)")
     assert code != 0
     assert "black has no kings" in refused and refused.count("\n") == 1
+
+
+def test_positions_are_given_on_the_page():
+    offers = Offers()
+    (described,) = (game for game in offers.data()["games"] if game["name"] == "dark_chess")
+    (start,) = (parameter for parameter in described["parameters"] if parameter["name"] == "start")
+    assert start["default"] == "standard"
+    assert start["default"] not in start["allowed"].split(", "), "the page would offer a choice of words"
+    assert offers.game("dark_chess", {"size": "4", "start": written(SMALL)}) == str(fl.load_game(given(SMALL)))
+    assert offers.game("dark_chess", {"start": "standard"}) == "dark_chess(size=8,repetition=draw)"
 
 
 @pytest.mark.plain

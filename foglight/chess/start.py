@@ -86,7 +86,7 @@ def _write(start: tuple[int, ...]) -> str:
     return notation.fen(start_size(start), np.array(start_words(start))).replace(" ", "_")
 
 
-POSITION = Coded(f"{_STANDARD}, or a FEN with _ for spaces", _read, _write)
+POSITION = Coded(f"{_STANDARD} or a FEN with _ for spaces", _read, _write)
 
 
 def _fault(size: int, board: np.ndarray) -> str:

@@ -13,7 +13,7 @@ plies since the last capture or pawn move, so that an unseen pawn move does not 
 them, since they decide the draw: two positions that differ only in them are two. With `stalemate=loss` whoever cannot
 move loses, also if the clock or a repetition would make it a draw.
 
-seats   0 black, 1 white, which moves first
+seats   0 black, 1 white, which moves first unless `start` says otherwise
 world   words 0-4: the position (`foglight/chess/board.py`), the free bits of word 4: 0 while the game goes on,
         1 + winner, or 3 for a draw; words 5-54, with repetition=draw only: the history (`foglight/chess/repetition.py`)
 action  the move as the mover sees it (`foglight/chess/moves.py`), OpenSpiel's numbers on every size
