@@ -1,10 +1,10 @@
 """Beliefs in Fog-of-War chess against those of Misty, an engine for it (PyPI `misty-chess`, GPL-3).
 
 Misty stores how many positions each seat holds possible after every ply of a game, and a digest of them: the SHA-256 of
-their FENs, sorted (`tests/fixtures/golden_p_trace.json` in its repository, by Brian Liou). The numbers below are those
-of that file; the FENs are ours. Misty's sets do not use what a seat sees after its own move, so `Forgetful` is dark
-chess in which that is not observed. Our own beliefs do use it, and hold fewer positions; these sizes are those that
-Misty's enumeration gives when it is filtered by that sight as well.
+their FENs, sorted (`tests/fixtures/golden_p_trace.json` of github `brianhliou/misty`). The numbers below are those of
+that file; the FENs are ours. Misty's sets do not use what a seat sees after its own move, so `Forgetful` is dark chess
+in which that is not observed. Our own beliefs do use it, and hold fewer positions; these sizes are those that Misty's
+enumeration gives when it is filtered by that sight as well.
 """
 
 import hashlib
