@@ -13,7 +13,7 @@ import inspect
 import json
 import re
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
@@ -124,6 +124,30 @@ class Word:
         return self.number if value == self.word else value
 
 
+@dataclass(frozen=True)
+class Coded:
+    """A text that a parameter holds as a tuple of whole numbers, because compiled rules read no texts.
+
+    `read` gives the numbers of a text, and raises BadInput if there are none; `write` gives the text of numbers. A
+    game's text leaves the parameter out where it has its default, as with `Variant`.
+    """
+
+    form: str  # what to write, for people
+    read: Callable[[str], tuple[int, ...]]
+    write: Callable[[tuple[int, ...]], str]
+
+    def __str__(self) -> str:
+        return self.form
+
+    def check(self, kind: type, value: Any) -> Any:
+        if not isinstance(value, str | tuple):
+            raise BadInput(f"must be {self}, not {_value_text(value)}")
+        return self.read(self.written(value))
+
+    def written(self, value: str | tuple[int, ...]) -> str:
+        return value if isinstance(value, str) else self.write(value)
+
+
 def snake_case(name: str) -> str:
     """`DarkHex` becomes `dark_hex`."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
@@ -168,7 +192,7 @@ def _read_value(tokens: list[tuple[str, str]], i: int, written: str) -> tuple[An
         try:
             return json.loads(token), i + 1
         except ValueError:
-            raise BadInput(f"cannot read {token} in {written!r}; inside quotes write \\\\ for \\") from None
+            raise BadInput(f"cannot read {token!r} in {written!r}; inside quotes write \\\\ for \\") from None
     if token == "[":
         pairs, i = _read_items(tokens, i + 1, "]", written)
         if any(key for key, _ in pairs):
@@ -256,8 +280,10 @@ def type_hints(made: type) -> dict[str, Any]:
 
 def _check(hint: Any, value: Any) -> Any:
     kind, limits = get_args(hint)[0] if get_origin(hint) is Annotated else hint, _limits(hint)
-    words = any(isinstance(limit, OneOf) or (isinstance(limit, Word) and value == limit.word) for limit in limits)
-    if get_origin(kind) is tuple:
+    words = any(
+        isinstance(limit, OneOf | Coded) or (isinstance(limit, Word) and value == limit.word) for limit in limits
+    )
+    if get_origin(kind) is tuple and not words:
         if not isinstance(value, list | tuple):
             raise BadInput(f"must be a list such as [1,2], not {_value_text(value)}")
         return tuple(_check(get_args(kind)[0], item) for item in value)
@@ -352,6 +378,8 @@ def as_written(hint: Any, value: Any) -> Any:
             return limit.words[value]
         if isinstance(limit, Word) and value == limit.number:
             return limit.word
+        if isinstance(limit, Coded):
+            return limit.written(value)
     return value
 
 
@@ -373,4 +401,4 @@ def _count(n: int, noun: str) -> str:
 
 def is_variant(hint: Any) -> bool:
     """Whether a parameter with this annotation is left out of texts where it has its default."""
-    return any(isinstance(limit, Variant) for limit in _limits(hint))
+    return any(isinstance(limit, Variant | Coded) for limit in _limits(hint))

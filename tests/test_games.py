@@ -45,6 +45,31 @@ def test_dark_hex_tries_are_heard():
     assert len(state.observations(fl.PUBLIC)) == 2
 
 
+@pytest.mark.parametrize(
+    ("tries", "abrupt", "known_tries", "known_stones"),
+    [
+        ("heard", "no", True, True),
+        ("silent", "no", False, True),
+        ("heard", "yes", True, False),
+        ("silent", "yes", True, False),
+    ],
+)
+def test_what_a_seat_knows_of_the_others_turns_when_it_is_to_move(tries, abrupt, known_tries, known_stones):
+    # each turn ends by a stone, or in the abrupt form by one try; the seat to move knows how many turns have passed
+    seen = {}
+    for state in histories(f"dark_hex(rows=2,cols=2,tries={tries},abrupt={abrupt})"):
+        seat = state.player
+        if seat != fl.TERMINAL:
+            text = str(state)
+            stones, own = text.count("ox"[seat]), len([code for code in state.observations(seat) if code != 1])
+            facts = seen.setdefault((seat, *state.observations(seat)), (set(), set()))
+            for fact, number in zip(facts, (len(state.history()) - own, stones), strict=True):
+                fact.add(number)
+    assert len(seen) > 50
+    assert all(len(tries_made) == 1 for tries_made, _ in seen.values()) == known_tries
+    assert all(len(stones) == 1 for _, stones in seen.values()) == known_stones
+
+
 def test_dark_hex_uses_all_64_bits():
     # x goes down column h, o down column g, on 8x8: the last cell, h8, is bit 63
     moves = [f"{column}{row}" for row in range(1, 9) for column in "hg"][:-1]

@@ -1,4 +1,5 @@
-"""What every game owes, checked on every game found: with its defaults, its smallest and its largest parameters."""
+"""What every game owes, checked on every game found: with its defaults, its smallest and largest parameters, and with
+the last of the rules that it offers instead of its default ones."""
 
 import functools
 import itertools
@@ -11,31 +12,29 @@ from oracles import random_game
 import foglight as fl
 from foglight.cards.tricks import is_trick_taking
 from foglight.games import game_class
-from foglight.names import Between
+from foglight.names import Between, Variant
 from foglight.rules import key, max_legal, num_actions, num_words
 
 pytestmark = pytest.mark.plain
 
 
 def variants():
-    """Each game as it comes, with every limited parameter at its low end, and at its high end."""
+    """Each game as it comes, with every limited parameter at its low end, at its high end, and with other rules."""
     for name in fl.game_names():
         made = game_class(name)
-        limits = {
-            parameter: limit
-            for parameter, hint in get_type_hints(made, include_extras=True).items()
-            for limit in get_args(hint)[1:]
-            if isinstance(limit, Between)
-        }
-        low = {parameter: limit.low for parameter, limit in limits.items()}
-        high = {parameter: limit.high for parameter, limit in limits.items()}
-        yield from dict.fromkeys(str(fl.load_game(made(**given))) for given in ({}, low, high) if _fits(made(**given)))
+        hints = get_type_hints(made, include_extras=True)
+        limits = [(parameter, limit) for parameter, hint in hints.items() for limit in get_args(hint)[1:]]
+        low = {parameter: limit.low for parameter, limit in limits if isinstance(limit, Between)}
+        high = {parameter: limit.high for parameter, limit in limits if isinstance(limit, Between)}
+        other = {parameter: limit.words[-1] for parameter, limit in limits if isinstance(limit, Variant)}
+        several = ({}, low, high, other)
+        yield from dict.fromkeys(str(fl.load_game(made(**given))) for given in several if _fits(made(**given)))
 
 
 def _fits(game):
     """Whether the parameters go together and, where the JIT is off, the game is small enough for that."""
     try:
-        fl.load_game(game)
+        game = fl.load_game(game)
     except fl.BadInput:
         return False
     return not fl.compile.INTERPRET_ALL or (num_words(game) <= 5 and max_legal(game) <= 64)

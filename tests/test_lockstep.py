@@ -21,6 +21,7 @@ def turn_based_goofspiel(cards, order, imperfect):
     ("ours_name", "theirs_name"),
     [
         ("phantom_ttt", "phantom_ttt"),
+        ("phantom_ttt(abrupt=yes)", "phantom_ttt(gameversion=abrupt)"),
         ("kuhn_poker", "kuhn_poker"),
         ("leduc_poker", "leduc_poker"),
         ("goofspiel(cards=4)", turn_based_goofspiel(4, "descending", True)),
@@ -65,9 +66,37 @@ def test_liars_dice_is_openspiels(dice, sides):
     )
 
 
+small = pytest.mark.parametrize(("rows", "cols"), [(3, 3), (4, 4), (3, 5)])
+forms = pytest.mark.parametrize(("abrupt", "version"), [("no", "cdh"), ("yes", "adh")])
+
+
 @pytest.mark.parametrize(("rows", "cols"), [(3, 3), (4, 4), (3, 5), (8, 8)])
-def test_dark_hex_shows_what_openspiels_has_shown(rows, cols):
-    check_lockstep(f"dark_hex(rows={rows},cols={cols})", f"dark_hex(num_rows={rows},num_cols={cols})", chain=True)
+@forms
+def test_dark_hex_shows_what_openspiels_has_shown(rows, cols, abrupt, version):
+    ours, theirs = f"rows={rows},cols={cols},abrupt={abrupt}", f"num_rows={rows},num_cols={cols},gameversion={version}"
+    check_lockstep(f"dark_hex({ours})", f"dark_hex({theirs})", chain=True)
+
+
+@small
+@forms
+def test_hearing_tries_in_dark_hex_is_openspiels_revealed_number_of_turns(rows, cols, abrupt, version):
+    # this string of OpenSpiel's has a mark for each of the other's tries, between one's own, and forgets nothing
+    ours, theirs = f"rows={rows},cols={cols},abrupt={abrupt}", f"num_rows={rows},num_cols={cols},gameversion={version}"
+    check_lockstep(f"dark_hex({ours},tries=heard)", f"dark_hex({theirs},obstype=reveal-numturns)")
+
+
+def without_length(state, seat):
+    """OpenSpiel's information state in Dark Hex without the number of tries so far, the first line after the board."""
+    lines = state.information_state_string(seat).split("\n")
+    assert lines[-2] == str(len(state.history()))
+    return "\n".join([*lines[:-2], lines[-1]])
+
+
+@small
+@forms
+def test_silent_dark_hex_is_openspiels_without_the_number_of_tries(rows, cols, abrupt, version):
+    ours, theirs = f"rows={rows},cols={cols},abrupt={abrupt}", f"num_rows={rows},num_cols={cols},gameversion={version}"
+    check_lockstep(f"dark_hex({ours},tries=silent)", f"dark_hex({theirs})", text=without_length)
 
 
 def test_openspiels_dark_hex_string_forgets_when_tries_were_made():

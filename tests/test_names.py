@@ -76,6 +76,7 @@ def test_any_numbers_are_taken_or_refused_with_advice(rows, cols):
         ("unseen_rps(leave_value=much)", "unseen_rps: leave_value must be a number, not much"),
         ("unseen_rps(leave_value=nan)", "unseen_rps: leave_value must be from -100 to 100, not nan"),
         ('dark_hex(rows="4)', "a quote is left open"),
+        ('dark_hex(rows="4\n")', "inside quotes write"),
         ("[1,2]", "write name or name(key=value,...)"),
     ],
 )

@@ -18,6 +18,7 @@ import pyspiel
 from foglight.agents import Agent, Seat, load_agent
 from foglight.bridges import openspiel
 from foglight.bridges.openspiel_games import NativeGame
+from foglight.chess.start import POSITION, STANDARD
 from foglight.compile import snake_case
 from foglight.names import BadInput
 from foglight.rules import CHANCE, TERMINAL, Game, num_players
@@ -30,8 +31,10 @@ _TWINS: dict[str, Callable[[Any], str]] = {  # OpenSpiel's text for a game of ou
         f"ship_sizes=[{';'.join(map(str, game.ships))}],ship_values=[{';'.join('1' for _ in game.ships)}],"
         f"allow_repeated_shots={game.repeats == 0})"
     ),
-    "dark_chess": lambda game: f"dark_chess(board_size={game.size})",
-    "dark_hex": lambda game: f"dark_hex(num_rows={game.rows},num_cols={game.cols})",
+    "dark_chess": lambda game: f"dark_chess(board_size={game.size}{_fen(game)})",
+    "dark_hex": lambda game: (
+        f"dark_hex(num_rows={game.rows},num_cols={game.cols},gameversion={'adh' if game.abrupt else 'cdh'})"
+    ),
     "goofspiel": lambda game: (
         f"turn_based_simultaneous_game(game=goofspiel(num_cards={game.cards},points_order={_ORDERS[game.order]},"
         f"imp_info={game.information == 0},returns_type=win_loss))"
@@ -45,7 +48,7 @@ _TWINS: dict[str, Callable[[Any], str]] = {  # OpenSpiel's text for a game of ou
         f"num_tricks_fixed={game.tricks or -1},off_bid_penalty={game.off_bid_penalty == 1},"
         f"points_per_trick={game.points_per_trick})"
     ),
-    "phantom_ttt": lambda game: "phantom_ttt",
+    "phantom_ttt": lambda game: f"phantom_ttt(gameversion={'abrupt' if game.abrupt else 'classical'})",
     "spades": lambda game: "spades",
 }
 
@@ -181,6 +184,11 @@ def _twin(game: Game) -> Any:
         return openspiel.loaded(game)
     text = _TWINS.get(snake_case(type(game).__name__))
     return None if text is None else pyspiel.load_game(text(game))
+
+
+def _fen(game: Any) -> str:
+    """The position that a game of dark chess starts from, as OpenSpiel's parameter; nothing for the standard one."""
+    return "" if game.start == STANDARD else f",fen={POSITION.written(game.start).replace('_', ' ')}"
 
 
 def _facts(game: "pyspiel.Game") -> tuple[str, dict[str, Any]]:

@@ -14,7 +14,7 @@ from foglight.addresses import GAMES, native_names
 from foglight.bridges.openspiel import PREFIX
 from foglight.compile import has_rule, snake_case
 from foglight.games import game_class, load_game
-from foglight.names import BadInput, Between, OneOf, Spec, construct, parameter_texts
+from foglight.names import BadInput, Between, Coded, OneOf, Spec, construct, parameter_texts
 from foglight.rules import (
     CHANCE,
     MOST_FEATURES,
@@ -81,11 +81,12 @@ def _parameters(game: Any) -> dict[str, Any]:
     hints, texts = get_type_hints(type(game), include_extras=True), parameter_texts(type(game))
     given = {}
     for key, value in game._asdict().items():
-        words = any(isinstance(limit, OneOf) for limit in get_args(hints[key]))
-        if isinstance(value, tuple):
+        if any(isinstance(limit, OneOf | Coded) for limit in get_args(hints[key])):
+            given[key] = texts[key].default
+        elif isinstance(value, tuple):
             given[key] = f"[{';'.join(map(str, value))}]"
         else:
-            given[key] = texts[key].default if words else value
+            given[key] = value
     return given
 
 

@@ -74,13 +74,13 @@ def _placement(size: int, signs: list[str]) -> str:
 
 
 def read_fen(text: str) -> tuple[int, np.ndarray]:
-    """The size of the board and the words of the position; the last two fields may be missing.
+    """The size of the board and the words of the position; fields after the side to move may be missing at the end.
 
     An en passant square where no pawn could take is dropped, as it is in play.
     """
     fields = text.split()
-    if len(fields) == 4:
-        fields += ["0", "1"]
+    if len(fields) >= 2:
+        fields += ["-", "-", "0", "1"][len(fields) - 2 :]
     ranks = fields[0].split("/") if len(fields) == 6 else []
     size, board = len(ranks), np.zeros(WORDS, np.uint64)
     rows = ["".join("." * int(sign) if sign in "12345678" else sign for sign in rank) for rank in ranks]

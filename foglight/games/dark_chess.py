@@ -6,14 +6,21 @@ third time, or when the mover has no move. Repetitions are not announced, so a b
 (`repetition=ignore`): a world then has 5 words instead of 55. Castling, double steps and en passant exist on 8x8 only;
 pawns promote to queen, rook, bishop or knight on every size. OpenSpiel has no starting position for the sizes between;
 ours are Gardner's for 5x5, that of Los Alamos chess for 6x6, and that of the full board without one bishop for 7x7.
+`start` gives another position.
 
-seats   0 black, 1 white, which moves first
+Fog-of-War chess, as others play it, has `clock=hidden` and `stalemate=loss`. With `clock=hidden` nobody observes the
+plies since the last capture or pawn move, so that an unseen pawn move does not give itself away. The world still counts
+them, since they decide the draw: two positions that differ only in them are two. With `stalemate=loss` whoever cannot
+move loses, also if the clock or a repetition would make it a draw.
+
+seats   0 black, 1 white, which moves first unless `start` says otherwise
 world   words 0-4: the position (`foglight/chess/board.py`), the free bits of word 4: 0 while the game goes on,
         1 + winner, or 3 for a draw; words 5-54, with repetition=draw only: the history (`foglight/chess/repetition.py`)
 action  the move as the mover sees it (`foglight/chess/moves.py`), OpenSpiel's numbers on every size
 observe each seat a hash of the squares that it sees and their pieces, the side to move, its own castling rights, the en
         passant square if a pawn of its own could take there, the clock and the number of the move; the mover's hash
-        also covers its action; the public observes the clock, and the kind and square of a piece that is taken
+        also covers its action; the public observes the clock, and the kind and square of a piece that is taken; with
+        clock=hidden, all of this but the clock
 
 There is an en passant square only where a pawn can take. Like OpenSpiel, we also show it to the side that made the
 double step, if a pawn of its own stands as if it could take there. OpenSpiel's string reveals more: for a square on the
@@ -29,27 +36,33 @@ from numpy import int64, uint64
 from foglight.bits import count, get, lowest
 from foglight.chess import attacks, moves, notation
 from foglight.chess.board import (
+    BISHOP,
     CASTLING,
     CLOCK,
     CLOCK_LIMIT,
     EN_PASSANT,
     FREE_BITS,
     KING,
+    KNIGHT,
     PAWN,
     PLIES,
+    QUEEN,
+    ROOK,
     STATE,
     TURN,
     WHITE,
     WORDS,
     kind_at,
+    occupied,
     of_kind,
     pieces_of,
 )
 from foglight.chess.drawn import chess_drawing, moves_by_square
 from foglight.chess.repetition import HISTORY_WORDS, remember
+from foglight.chess.start import POSITION, STANDARD, start_size, start_words
 from foglight.compile import compiled_twin, constants, implements, jitable, kernel
 from foglight.drawing.layouts import drawing_title
-from foglight.names import Between, OneOf
+from foglight.names import BadInput, Between, OneOf, Variant
 from foglight.randomness import fold
 from foglight.rules import PUBLIC, TERMINAL, Bounds, game
 
@@ -62,23 +75,36 @@ _FEN = {
 }
 _START = np.array([notation.read_fen(_FEN[size])[1] if size in _FEN else [0] * WORDS for size in range(9)], np.uint64)
 _DRAW, _DRAWN = 0, 3  # `repetition=draw`, and the result of a drawn game
+_HIDDEN, _LOSS = 1, 1  # `clock=hidden`, `stalemate=loss`
 _OWN_RIGHTS = np.array([0b1100, 0b0011], np.uint64) << np.uint64(CASTLING[1])  # by seat
 _NAMES = ("black", "white")
 
 
-def _most_moves(size: int) -> int:
-    """An upper bound of the number of moves.
-
-    It has every piece where it has most moves, every pawn as a queen or about to promote, and castling to both sides.
-    """
+def _most_by_kind(size: int) -> list[int]:
+    """The most moves of a piece of each kind, anywhere on the board; a pawn may be a queen, or about to promote."""
     straight = 2 * (size - 1)
     diagonal = 2 * (size - 1) - (size % 2 == 0)
     queen = straight + diagonal
-    most = {"p": max(queen, 12), "q": queen, "r": straight, "b": diagonal, "n": 8, "k": 8}
-    return 2 + sum(most[letter] for letter in _FEN[size].split()[0] if letter in most)
+    most = {PAWN: max(queen, 12), KNIGHT: 8, KING: 8, BISHOP: diagonal, ROOK: straight, QUEEN: queen}
+    return [most.get(kind, 0) for kind in range(QUEEN + 1)]
 
 
-_MOST_MOVES = np.array([_most_moves(size) if size in _FEN else 0 for size in range(9)], np.int64)
+_MOST_BY_KIND = np.array([_most_by_kind(size) for size in range(9)], np.int64)
+
+
+@jitable
+def _most_moves(size, board):
+    """An upper bound of the number of moves of either side from this position on, castling to both sides included."""
+    most = 0
+    for colour in range(2):
+        moves_of_side = 2
+        for kind in range(1, QUEEN + 1):
+            moves_of_side += _MOST_BY_KIND[size, kind] * count(pieces_of(board, colour) & of_kind(board, kind))
+        most = max(most, moves_of_side)
+    return most
+
+
+_MOST_MOVES = np.array([_most_moves(size, _START[size]) for size in range(9)], np.int64)
 
 
 @game
@@ -90,6 +116,16 @@ _MOST_MOVES = np.array([_most_moves(size) if size in _FEN else 0 for size in ran
 class DarkChess(NamedTuple):
     size: Annotated[int, "rows and columns", Between(4, 8)] = 8
     repetition: Annotated[int, "a position that occurs for the third time", OneOf("draw", "ignore")] = _DRAW
+    clock: Annotated[int, "the number of plies since the last capture or pawn move", Variant("shown", "hidden")] = 0
+    stalemate: Annotated[int, "for whoever cannot move", Variant("draw", "loss")] = 0
+    start: Annotated[tuple[int, ...], "the first position", POSITION] = STANDARD
+
+
+@implements(DarkChess)
+def check(game):
+    size = start_size(game.start)
+    if size not in (0, game.size):
+        raise BadInput(f"dark_chess: start has {size} ranks, and size is {game.size}; write size={size}")
 
 
 @implements(DarkChess)
@@ -99,13 +135,16 @@ def num_words(game):
 
 @implements(DarkChess)
 def max_legal(game):
-    return int64(_MOST_MOVES[game.size])
+    if game.start[STATE] == 0:
+        return int64(_MOST_MOVES[game.size])
+    return int64(_most_moves(game.size, start_words(game.start)))
 
 
 @implements(DarkChess)
 def begin(game, world):
+    words = start_words(game.start)
     for i in range(WORDS):
-        world[i] = _START[game.size, i]
+        world[i] = _START[game.size, i] if game.start[STATE] == 0 else words[i]
     if game.repetition == _DRAW:
         remember(world, world[WORDS:], 0)
 
@@ -134,7 +173,9 @@ def step(game, world, action):
         result = _DRAWN
     if taken == KING:
         result = 1 + seat
-    elif get(world, CLOCK) >= CLOCK_LIMIT or not moves.has_move(game.size, world):
+    elif not moves.has_move(game.size, world):
+        result = 1 + seat if game.stalemate == _LOSS else _DRAWN
+    elif get(world, CLOCK) >= CLOCK_LIMIT:
         result = _DRAWN
     world[STATE] |= uint64(result) << uint64(FREE_BITS)
 
@@ -166,9 +207,11 @@ def _sight(size, world, seat):
 
 
 @jitable
-def _facts(world, seat):
+def _facts(game, world, seat):
     """The part of the state's word that a seat observes; all other bits are 0."""
-    everyone = uint64(1 << TURN[1] | 0b1111111 << CLOCK[1] | 0xFFFFF << PLIES[1])
+    everyone = uint64(1 << TURN[1] | 0xFFFFF << PLIES[1])
+    if game.clock != _HIDDEN:
+        everyone |= uint64(0b1111111 << CLOCK[1])
     passed = uint64(get(world, EN_PASSANT)) if _beside_en_passant(world, seat) != uint64(0) else uint64(0)
     return world[STATE] & (everyone | _OWN_RIGHTS[seat]) | passed << uint64(EN_PASSANT[1])
 
@@ -182,9 +225,9 @@ def _seen_code(game, before, action, after, viewer):
         if taken != uint64(0):
             square = lowest(taken)
             what = 64 * kind_at(before, square) + square
-        return 1 + 512 * get(after, CLOCK) + what
+        return 1 + what + (0 if game.clock == _HIDDEN else 512 * get(after, CLOCK))
     sight = _sight(game.size, after, viewer)
-    key = fold(fold(0, sight), _facts(after, viewer))
+    key = fold(fold(0, sight), _facts(game, after, viewer))
     for i in range(STATE):
         key = fold(key, after[i] & sight)
     if viewer == get(before, TURN):
@@ -221,8 +264,13 @@ def _compiled_sight(size, world, seat):
 @implements(DarkChess)
 def bounds(game):
     # every pawn move and every capture sets the clock back
-    changes = 2 * game.size * (game.size - 2) + 4 * game.size
+    first = _first_words(game)
+    changes = (game.size - 2) * count(of_kind(first, PAWN)) + count(occupied(first))
     return Bounds(-1.0, 1.0, 0.0, CLOCK_LIMIT * changes)
+
+
+def _first_words(game: DarkChess) -> Any:
+    return _START[game.size] if game.start == STANDARD else start_words(game.start)
 
 
 @implements(DarkChess)
@@ -231,13 +279,16 @@ def how_to_play(game):
         "`a3`, `Nc3`, or from square to square, `a2a3`" if game.size > 4 else "`axb3`, or from square to square, `a2b3`"
     )
     castling = "Castle by O-O or O-O-O." if game.size == 8 else "There is no castling and no double step of a pawn."
-    repeated = "when a position occurs for the third time, " if game.repetition == _DRAW else ""
+    first = _NAMES[get(_first_words(game), TURN)]
+    counted = "; nobody tells you how many there were" if game.clock == _HIDDEN else ""
+    repeated = "A position that occurs for the third time is a draw.\n" if game.repetition == _DRAW else ""
+    stuck = "If you cannot move, you lose." if game.stalemate == _LOSS else "If you cannot move, it is a draw."
     return f"""Chess on {game.size}x{game.size} squares; you see your own pieces and the squares that they can move to.
-Seat 1 is white and begins, seat 0 is black. There is no check: whoever takes the king wins.
+Seat 0 is black, seat 1 is white; {first} begins. There is no check: whoever takes the king wins.
 Write a move: {moves}. A pawn promotes as in a{game.size}=Q.
 {castling}
-It is a draw after {CLOCK_LIMIT} moves in a row, of either side, without capture or pawn move,
-{repeated}or if you cannot move."""
+After {CLOCK_LIMIT} moves in a row, of either side, without capture or pawn move it is a draw{counted}.
+{repeated}{stuck}"""
 
 
 @implements(DarkChess)
@@ -279,16 +330,19 @@ def _signs(size: int, world: Any, seat: int) -> list[str]:
 
 
 def dark_fen(game: DarkChess, world: Any, seat: int) -> str:
-    """The view of a seat as a FEN with `?` for unseen squares."""
-    return _dark_fen(game.size, world[:WORDS].tobytes(), seat)
+    """The view of a seat as a FEN with `?` for unseen squares, and `-` for a clock that is hidden."""
+    return _dark_fen(game, world[:WORDS].tobytes(), seat)
 
 
 @functools.lru_cache(maxsize=4096)
-def _dark_fen(size: int, words: bytes, seat: int) -> str:
+def _dark_fen(game: DarkChess, words: bytes, seat: int) -> str:
     world = np.frombuffer(words, np.uint64).copy()
     facts = world.copy()
-    facts[STATE] = _facts(world, seat)
-    return notation.fen(size, facts, _signs(size, world, seat))
+    facts[STATE] = _facts(game, world, seat)
+    fields = notation.fen(game.size, facts, _signs(game.size, world, seat)).split()
+    if game.clock == _HIDDEN:
+        fields[4] = "-"
+    return " ".join(fields)
 
 
 @implements(DarkChess)
@@ -312,6 +366,8 @@ def observation_text(game, before, action, after, viewer):
         if count(taken):
             square = lowest(taken)
             return f"{mover} takes {notation.letters(before)[square]} on {notation.square_name(square)}"
+        if game.clock == _HIDDEN:
+            return f"{mover} moves"
         clock = get(after, CLOCK)
         return f"{mover} moves" + (f", {clock} plies without capture or pawn move" if clock else " a pawn")
     did = action_names(game, before, action)[0] if viewer == get(before, TURN) else f"{mover} moves"

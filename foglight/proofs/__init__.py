@@ -1,8 +1,9 @@
 """Proof by repetition: properties that must hold always, tried very often.
 
-    legality   hidden worlds that the library samples, judged by the rules
-    twins      agents in games that look the same to them and are not: they must do the same
-    fuzz       nonsense as input: it must end in success or in one line
+    legality      hidden worlds that the library samples, judged by the rules
+    twins         agents in games that look the same to them and are not: they must do the same
+    fuzz          nonsense as input: it must end in success or in one line
+    playthroughs  games that OpenSpiel keeps for its own tests, followed by our rules
 
 A proof is a list of cells, small pieces of work that do not depend on each other. Each result is stored when it is
 done, so a proof that is killed resumes where it stopped. Results of other code count as missing. The module of a proof
@@ -24,7 +25,7 @@ from foglight.games import game_names, load_game
 from foglight.pieces import Lot, Workers, opened
 from foglight.studies import Ledger
 
-PROOFS = ("legality", "twins", "fuzz")
+PROOFS = ("legality", "twins", "fuzz", "playthroughs")
 Progress = Callable[[int, int], None]  # cells done, cells in all
 Cells = Mapping[str, Mapping[str, Any]]  # the arguments of `work`, by the cell's name
 Results = dict[str, dict[str, Any]]  # by the cell's name

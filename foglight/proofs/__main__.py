@@ -3,6 +3,7 @@
 python -m foglight.proofs legality --samples 10000000
 python -m foglight.proofs twins --pairs 10000
 python -m foglight.proofs fuzz --inputs 100000
+python -m foglight.proofs playthroughs --files open_spiel/integration_tests/playthroughs
 
 Kill it whenever you like: the same command continues it. The exit code is 1 if anything was found.
 """
@@ -70,6 +71,18 @@ def fuzz(
 ) -> None:
     """Feed nonsense to everything that takes input: it must succeed, or be refused in one line."""
     _prove("fuzz", {"inputs": inputs, "seed": seed}, folder, workers_of(on, workers, 1), json_)
+
+
+@app.command()
+def playthroughs(
+    files: Annotated[str, typer.Option(help="Folder of OpenSpiel's playthroughs, from its source.")],
+    on: On = "local",
+    workers: Workers = None,
+    folder: Folder = _RUNS,
+    json_: Json = False,
+) -> None:
+    """Follow the games that OpenSpiel keeps for its own tests, line by line, by our rules."""
+    _prove("playthroughs", {"files": files}, folder, workers_of(on, workers, 1), json_)
 
 
 def _prove(proof: str, given: dict[str, Any], folder: Path, place: Any, json_: bool) -> None:

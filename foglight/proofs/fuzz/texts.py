@@ -25,7 +25,8 @@ from foglight.worlds.tracker import Tracker
 def texts(kind: str) -> tuple[str, ...]:
     """Texts of all native games, or of agents with options."""
     if kind == "games":
-        return (*map(str, map(load_game, game_names())), *game_names(), "openspiel:kuhn_poker", "foglight:nothing")
+        odd = ("openspiel:kuhn_poker", "foglight:nothing", "dark_chess(size=4,clock=hidden,start=k3/3p/P3/3K_b)")
+        return (*map(str, map(load_game, game_names())), *game_names(), *odd)
     options = ("iterations=8", "time=0.5", "depth=2", "cap=20", "subgame=iss", "leaf=value(file.npz)", "explore=0.5")
     return tuple(f"{name}({option})" for name in agent_names() for option in ("", "file=x.npz", *options))
 
