@@ -15,6 +15,7 @@ from foglight.policies import Biased, Tabular, Uniform
 from foglight.rules import NOTHING, TERMINAL, Bounds, game
 from foglight.solving import solver
 from foglight.solving.factored import form as factored_form
+from foglight.solving.factored.exact import proved_bound
 from foglight.solving.factored.form import FactoredForm, best_response, value
 from foglight.solving.factored.policies import best_behaviour, plans_of, table_of
 from foglight.solving.factored.symmetry import Group, group_of
@@ -264,6 +265,33 @@ def test_solving_with_states_that_are_their_own_mirror_images(factored):
     assert policy.value == pytest.approx(exact, abs=1e-3) and policy.exploitability < 1e-3
 
 
+@pytest.mark.parametrize("rules", RULES)
+def test_the_value_is_proved_as_a_fraction(rules, factored):
+    small_game = small(rules)
+    policy = fl.solve(small_game, method="lp", iterations=100)
+    exact, compared = equilibrium(sequence_form(small_game))[0], 0
+    for known in (float(Fraction(policy.proved)), policy.value, *policy.interval):
+        assert known == pytest.approx(exact, abs=1e-9)
+        compared += 1
+    assert compared == 4 and policy.exploitability < 1e-9
+
+
+@pytest.mark.parametrize("size", ["rows=2,cols=2", "rows=1,cols=3"])
+def test_a_proof_gives_what_a_plan_in_fractions_is_worth_and_no_more(size):
+    form = FactoredForm(small("tries=silent", size))
+    plans, compared = plans_of(form, Uniform()), 0
+    for seat in range(2):
+        worth, _ = best_response(form, plans[seat], 1 - seat)
+        assert float(proved_bound(form, seat, plans[seat][0])) == pytest.approx(
+            worth if seat == 1 else -worth, abs=1e-12
+        )
+        wrong = plans[seat][0].copy()
+        wrong[-1] += 0.25  # what adds up no more is no plan
+        assert proved_bound(form, seat, wrong) is None
+        compared += 2
+    assert compared == 4
+
+
 def test_symmetries_make_a_group():
     board = group_of(load_game("phantom_ttt"))
     assert len(board.images) == 8 and len(group_of(load_game("dark_hex")).images) == 2
@@ -328,6 +356,7 @@ def test_phantom_tic_tac_toe_is_worth_two_thirds():
     policy = fl.solve("phantom_ttt", iterations=600)
     assert policy.exploitability < 1e-4
     assert policy.interval[0] <= 2 / 3 <= policy.interval[1]
+    assert fl.solve("phantom_ttt", method="lp", resume=policy).proved == "2/3"
     values = fl.policy_values("phantom_ttt", policy)  # of the table, with all its mirror images and orders
     assert values[0] == pytest.approx(policy.value, abs=1e-9)
     assert fl.exploitability("phantom_ttt", policy) == pytest.approx(policy.exploitability, abs=1e-9)

@@ -42,7 +42,7 @@ def solve(
     """Approximate an equilibrium of a small game, and print its exploitability."""
     from foglight.solving.factored.form import FactoredForm
     from foglight.solving.solver import form_of
-    from foglight.solving.whole.solved import interval_text
+    from foglight.solving.whole.solved import value_fact
 
     if seed < 0:
         raise BadInput(f"seed must be at least 0, not {seed}")
@@ -67,6 +67,7 @@ def solve(
     if json_:
         facts = {"game": policy.game, "method": policy.method, "iterations": policy.iterations}
         facts |= {"value": policy.value, "exploitability": policy.exploitability, "interval": policy.interval}
+        facts |= {"proved": policy.proved} if policy.proved else {}
         facts |= {"seconds": seconds, "tree_seconds": tree_seconds, "saved": str(save) if save else None}
         facts |= {"nodes": nodes, "information_states": form.num_states}
         typer.echo(json.dumps(facts | ({"table": table.rows} if table else {}), indent=2))
@@ -77,7 +78,7 @@ def solve(
     states = f"{form.num_states:,} information states"
     rows = {
         "value to seat 0": f"{policy.value:.9g}",
-        **({"value of the game": interval_text(policy.interval)} if policy.interval else {}),
+        **value_fact(policy),
         "exploitability": f"{policy.exploitability:.3g}",
         "time": f"{seconds:.3g} s, {tree_seconds:.3g} s of it for the {'form' if nodes is None else 'tree'}",
         "method": "linear programming, exact"

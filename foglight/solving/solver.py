@@ -29,6 +29,7 @@ from foglight.solving.whole.tree import fits
 METHODS = (*regret.METHODS, *sampling.METHODS, "lp")
 _BREATH = 0.5  # least seconds between two progress reports; computing them takes at most a tenth of the time
 _SAVE_EVERY = 10.0  # seconds between checkpoints
+_SUPPORT = 1e-4  # the exploitability from which on supports are good enough for linear programs
 _LOOK_EVERY = 50  # iterations between two looks at the exploitability, where a target is given
 
 Progress = Callable[[int, int, float], None]  # iterations done, iterations in all, exploitability
@@ -60,9 +61,11 @@ def solve(
     `iterations` is the total: resuming a policy of 400 iterations with `iterations=1000` runs 600 more, and gives the
     same result as 1000 at once. Solving ends earlier if the exploitability is at most `target`, which is looked at
     every 50 iterations. The method is `cfr+` unless given. Where the tree is too large to be held, but the game has a
-    factored form, it is `pcfr+`. The method `lp` is exact and has no iterations. With a `checkpoint`, the policy is
-    saved to that file every ten seconds and at the end; if the file exists, solving resumes from it. `memory` is in
-    GiB; a game whose tree needs more is refused. `seed` is for the sampling methods, `external` and `outcome`.
+    factored form, it is `pcfr+`. The method `lp` is exact; in a factored form it begins with the support of an
+    approximation by `pcfr+`, and `proved` is the value of the game as a fraction, if that could be proved. With a
+    `checkpoint`, the policy is saved to that file every ten seconds, or less often if saving takes long, and at the
+    end; if the file exists, solving resumes from it. `memory` is in GiB; a game whose tree needs more is refused.
+    `seed` is for the sampling methods, `external` and `outcome`.
 
         >>> policy = fl.solve("kuhn_poker", iterations=400)
         >>> policy = fl.solve("kuhn_poker", iterations=1000, resume=policy)
@@ -77,20 +80,32 @@ def solve(
     if resume is None and checkpoint is not None and Path(checkpoint).exists():
         resume = checkpoint
     solver: Any
-    if isinstance(form, FactoredForm):
-        solver = FactoredRegrets(form, method or "pcfr+")
-    elif method == "lp":
-        return _exact(form, resume, checkpoint)
-    elif method in sampling.METHODS:
-        solver = sampling.Sampling(form, method, seed)
+    if method == "lp":
+        policy = _exact(form, iterations, progress, resume, checkpoint)
     else:
-        solver = regret.Regrets(form, method or "cfr+")
-    if resume is not None:
-        _go_on(solver, resume if isinstance(resume, Solved) else Solved.load(resume), seed)
-    if solver.iterations > iterations:
-        raise BadInput(f"{solver.iterations} iterations are done already; ask for more than that")
+        if isinstance(form, FactoredForm):
+            solver = FactoredRegrets(form, method or "pcfr+")
+        elif method in sampling.METHODS:
+            solver = sampling.Sampling(form, method, seed)
+        else:
+            solver = regret.Regrets(form, method or "cfr+")
+        if resume is not None:
+            _go_on(solver, resume if isinstance(resume, Solved) else Solved.load(resume), seed)
+        if solver.iterations > iterations:
+            raise BadInput(f"{solver.iterations} iterations are done already; ask for more than that")
+        _iterate(solver, iterations, target, progress, checkpoint, seed)
+        policy = _policy(solver, seed)
+    if checkpoint is not None:
+        policy.save(checkpoint)
+    return policy
+
+
+def _iterate(
+    solver: Any, iterations: int, target: float, progress: Any, checkpoint: str | Path | None, seed: int
+) -> None:
+    """Iterate until there are as many iterations, or the exploitability is at most `target`."""
     saved = looked = time.monotonic()
-    chunk = 1
+    pause, chunk = _SAVE_EVERY, 1
     while solver.iterations < iterations:
         started = time.monotonic()
         until = min(iterations, solver.iterations + chunk)
@@ -105,13 +120,10 @@ def solve(
             progress(solver.iterations, iterations, _exploitability(solver))
             looked = time.monotonic()
             looked += max(0.0, 9 * (looked - now) - _BREATH)
-        if checkpoint is not None and now - saved > _SAVE_EVERY:
+        if checkpoint is not None and now - saved > pause:
             _policy(solver, seed).save(checkpoint)
             saved = time.monotonic()
-    policy = _policy(solver, seed)
-    if checkpoint is not None:
-        policy.save(checkpoint)
-    return policy
+            pause = max(_SAVE_EVERY, 20 * (saved - now))
 
 
 def _exploitability(solver: Any) -> float:
@@ -121,27 +133,35 @@ def _exploitability(solver: Any) -> float:
     return float(gaps(solver.sequences, solver.average()).mean())
 
 
-def _exact(sequences: SequenceForm, resume: Any, checkpoint: str | Path | None) -> Solved:
-    """The linear program's equilibrium; refuses to overwrite a policy of another method, which could be resumed."""
-    if resume is not None:
-        old = resume if isinstance(resume, Solved) else Solved.load(resume)
-        if old.method != "lp":
-            raise BadInput(f"lp cannot go on with {old.iterations} iterations of {old.method}; choose another file")
-    value, behaviour = equilibrium(sequences)
-    policy = solved(
-        sequences,
+def _exact(
+    form: SequenceForm | FactoredForm, iterations: int, progress: Any, resume: Any, checkpoint: str | Path | None
+) -> Solved:
+    """The equilibrium by linear programming; in a factored form, from the support of an approximate one.
+
+    A policy of another method, which could be resumed, is not overwritten.
+    """
+    old = resume if resume is None or isinstance(resume, Solved) else Solved.load(resume)
+    support = isinstance(form, FactoredForm) and checkpoint is None  # the old policy may give the support
+    if old is not None and old.method != "lp" and not support:
+        raise BadInput(f"lp cannot go on with {old.iterations} iterations of {old.method}; choose another file")
+    if isinstance(form, FactoredForm):
+        solver = FactoredRegrets(form)
+        if old is not None and old.method != "lp":
+            _go_on(solver, old, 0)
+        _iterate(solver, iterations, _SUPPORT, progress, None, 0)
+        return factored.exact_policy(solver)
+    value, behaviour = equilibrium(form)
+    return solved(
+        form,
         behaviour,
-        game=str(sequences.tree.game),
+        game=str(form.tree.game),
         method="lp",
         iterations=0,
         seed=0,
         state={},
-        exploitability=float(gaps(sequences, behaviour).mean()),
+        exploitability=float(gaps(form, behaviour).mean()),
         value=value,
     )
-    if checkpoint is not None:
-        policy.save(checkpoint)
-    return policy
 
 
 def _go_on(solver: Any, policy: Solved, seed: int) -> None:

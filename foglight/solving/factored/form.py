@@ -238,12 +238,13 @@ def best_response(form: FactoredForm, plan: np.ndarray, seat: int) -> tuple[floa
     """The value of a seat's best response to the other's plan, and the values of its sequences, float64[G or 1, S]."""
     gradient = form.zeros(len(plan))[seat]
     Products(form, len(plan)).write_gradient(seat, plan, gradient)
-    _respond(form.sides[seat], form.group, gradient)
+    respond(form.sides[seat], form.group, gradient)
     return float(gradient[0, 0]) + (form.ends.shift if seat == 0 else -form.ends.shift), gradient
 
 
 @kernel
-def _respond(side, group, gradient):
+def respond(side, group, gradient):
+    """Add the values of what follows to a gradient, given best actions; it ends with the value of the root."""
     symmetries = len(group.images)
     for i in range(len(side.begins) - 2, -1, -1):
         for g in range(len(gradient)):
@@ -311,6 +312,6 @@ def gaps(form: FactoredForm, plans: Any) -> np.ndarray:
         products.write_gradient(seat, plans[1 - seat], gradients[seat])
     now = _payoff(form, plans[0], gradients[0])
     for seat in range(2):
-        _respond(form.sides[seat], form.group, gradients[seat])
+        respond(form.sides[seat], form.group, gradients[seat])
     best = gradients[0][0, 0] + form.ends.shift, gradients[1][0, 0] - form.ends.shift
     return np.array([best[0] - now, best[1] + now])

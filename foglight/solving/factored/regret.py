@@ -17,7 +17,7 @@ class FactoredRegrets:
     def __init__(self, form: FactoredForm, method: str = "pcfr+") -> None:
         self.form, self.method, self.iterations = form, method, 0
         if method not in METHODS:
-            raise BadInput(f"{form.game} is too large for {method}; cfr, cfr+, dcfr and pcfr+ can solve it")
+            raise BadInput(f"{form.game} is too large for {method}; cfr, cfr+, dcfr, pcfr+ and lp can solve it")
         self._number = METHODS.index(method)
         self.regrets, self.sums, self.gradients = form.zeros(), form.zeros(), form.zeros()
         self._products = Products(form)

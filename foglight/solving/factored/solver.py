@@ -7,6 +7,7 @@ import numpy as np
 
 from foglight.policies import Tabular
 from foglight.rules import Game
+from foglight.solving.factored.exact import equilibrium
 from foglight.solving.factored.form import FactoredForm, best_response, gaps, normalised, plan_of, value
 from foglight.solving.factored.policies import best_behaviour, plans_of, sorted_table, table_of
 from foglight.solving.factored.regret import FactoredRegrets
@@ -52,17 +53,31 @@ def average_policy(solver: FactoredRegrets, seed: int) -> Solved:
 
     Its table has the information states that the seats' own play leads to.
     """
-    form = solver.form
-    kept = [np.where(plan < _NEGLIGIBLE, 0.0, plan) for plan in _plans(form, solver.average())]
+    policy = _policy(solver.form, _plans(solver.form, solver.average()))
+    policy.method, policy.iterations, policy.seed = solver.method, solver.iterations, seed
+    policy.state = {name: array.copy() for name, array in solver.state().items()}
+    return policy
+
+
+def exact_policy(solver: FactoredRegrets) -> Solved:
+    """An equilibrium near the average so far, by linear programs on supports."""
+    exact = equilibrium(solver.form, _plans(solver.form, solver.average()))
+    policy = _policy(solver.form, exact.plans)
+    policy.method, policy.iterations, policy.seed, policy.state = "lp", 0, 0, {}
+    policy.proved = str(exact.proved) if exact.proved is not None else None
+    return policy
+
+
+def _policy(form: FactoredForm, plans: Any) -> Solved:
+    """A policy without a method."""
+    kept = [np.where(plan < _NEGLIGIBLE, 0.0, plan) for plan in plans]
     behaviour = [normalised(form, seat, plan) for seat, plan in enumerate(kept)]
     plans = _plans(form, behaviour)
     tables = [table_of(form, seat, own) for seat, own in enumerate(behaviour)]
     keys, begins, odds = (list(part) for part in zip(*tables, strict=True))
     sizes = np.concatenate([np.diff(part) for part in begins])
     policy = Solved(*sorted_table(np.concatenate(keys), sizes, np.concatenate(odds)))
-    policy.game, policy.method, policy.iterations, policy.seed = str(form.game), solver.method, solver.iterations, seed
-    policy.state = {name: array.copy() for name, array in solver.state().items()}
-    policy.value, losses = value(form, plans), gaps(form, plans)
+    policy.game, policy.value, losses = str(form.game), value(form, plans), gaps(form, plans)
     policy.exploitability = float(losses.mean())
     policy.interval = policy.value - float(losses[1]), policy.value + float(losses[0])
     return policy

@@ -49,6 +49,7 @@ class Solved(Tabular):
     exploitability: float
     value: float  # expected payoff of seat 0 if all seats play the policy
     interval: tuple[float, float] | None = None  # that holds the value of a two-seat zero-sum game, by best responses
+    proved: str | None = None  # the value of the game as a fraction, such as "2/3", if it is proved
 
     def at(self, state: State) -> dict[str, float]:
         """The probability of each legal action at a state, by the action's name."""
@@ -77,7 +78,7 @@ class Solved(Tabular):
         rows = {
             "value to seat 0": f"{self.value:.6g}",
             "exploitability": f"{self.exploitability:.3g}",
-            **({"value of the game": interval_text(self.interval)} if self.interval else {}),
+            **value_fact(self),
             "method": "linear programming" if self.method == "lp" else f"{self.method}, {self.iterations:,} iterations",
             "size": f"{len(self.keys):,} information states",
         }
@@ -91,7 +92,7 @@ class Solved(Tabular):
 
     def save(self, path: str | Path) -> None:
         """Write the policy to a file, whole or not at all."""
-        facts = {name: getattr(self, name) for name in (*_FACTS, "interval")}
+        facts = {name: getattr(self, name) for name in (*_FACTS, "interval", "proved")}
         header = json.dumps({"foglight": __version__, "format": _FORMAT, **facts})
         arrays: dict[str, Any] = {
             "header": np.array(header),
@@ -115,6 +116,7 @@ class Solved(Tabular):
                 policy.state = {name[6:]: file[name] for name in file.files if name.startswith("state_")}
                 for name in _FACTS:
                     setattr(policy, name, header[name])
+                policy.proved = header.get("proved")
                 policy.interval = tuple(header["interval"]) if header.get("interval") else None
         except OSError as error:
             raise BadInput(f"cannot read {path}: {error.strerror or error}") from None
@@ -138,7 +140,14 @@ def _weigh_solved(policy, game, world, seat, actions, n, out):
     weigh_by_table(policy, game, world, seat, actions, n, out)
 
 
-def interval_text(interval: tuple[float, float]) -> str:
+def value_fact(policy: Solved) -> dict[str, str]:
+    """What is known of the game's value, as a row of a table."""
+    if policy.proved:
+        return {"value of the game": f"{policy.proved}, proved in whole numbers"}
+    return {"value of the game": _interval_text(policy.interval)} if policy.interval else {}
+
+
+def _interval_text(interval: tuple[float, float]) -> str:
     """An interval for the value of a game, with as many digits as tell its ends apart."""
     low, high = interval
     digits = next((n for n in range(4, 12) if f"{low:.{n}f}" != f"{high:.{n}f}"), 12)
