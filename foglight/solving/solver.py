@@ -121,7 +121,7 @@ def _iterate(
             looked = time.monotonic()
             looked += max(0.0, 9 * (looked - now) - _BREATH)
         if checkpoint is not None and now - saved > pause:
-            _policy(solver, seed).save(checkpoint)
+            _policy(solver, seed, draft=True).save(checkpoint)
             saved = time.monotonic()
             pause = max(_SAVE_EVERY, 20 * (saved - now))
 
@@ -179,12 +179,14 @@ def _go_on(solver: Any, policy: Solved, seed: int) -> None:
             raise BadInput("cannot go on with this policy: its game has changed since it was solved")
         array[...] = stored
     solver.iterations = policy.iterations
-
-
-def _policy(solver: Any, seed: int) -> Solved:
-    """The solver's average behaviour as a policy that can be resumed."""
     if isinstance(solver, FactoredRegrets):
-        return factored.average_policy(solver, seed)
+        solver.renew_plans()
+
+
+def _policy(solver: Any, seed: int, draft: bool = False) -> Solved:
+    """The solver's average behaviour as a policy that can be resumed; a draft is small and quick to write."""
+    if isinstance(solver, FactoredRegrets):
+        return factored.average_policy(solver, seed, draft)
     sequences, behaviour = solver.sequences, solver.average()
     losses, value = gaps(sequences, behaviour), float(counterfactual_values(sequences, behaviour)[0][0])
     return solved(

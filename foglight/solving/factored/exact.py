@@ -45,7 +45,7 @@ def equilibrium(form: FactoredForm, plans: Any) -> Exact:
         _add_sequences(side, plan[0] > _SUPPORT, plan[0], support)
     while True:
         value, found = _solve(form, supports)
-        gains = []
+        gains, before = [], [int(support.sum()) for support in supports]
         for seat, side in enumerate(form.sides):
             worth, values = best_response(form, found[1 - seat], seat)
             gains.append(worth - (value if seat == 0 else -value))
@@ -53,11 +53,11 @@ def equilibrium(form: FactoredForm, plans: Any) -> Exact:
                 best = np.zeros(len(side.actions), np.bool_)
                 _add_sequences(side, best, values[0], best)
                 supports[seat] |= best
-        if max(gains) <= _GAIN:
+        sizes = [int(support.sum()) for support in supports]
+        if sizes == before:
             break
     lowest, highest = (proved_bound(form, seat, plan[0]) for seat, plan in enumerate(found))
-    sizes = int(supports[0].sum()), int(supports[1].sum())
-    return Exact(found, value, (gains[0], gains[1]), (lowest, highest), sizes)
+    return Exact(found, value, (gains[0], gains[1]), (lowest, highest), (sizes[0], sizes[1]))
 
 
 @kernel

@@ -13,7 +13,7 @@ from foglight.solving.factored.policies import best_behaviour, plans_of, sorted_
 from foglight.solving.factored.regret import FactoredRegrets
 from foglight.solving.whole.solved import Solved
 
-_NEGLIGIBLE = 1e-7  # plans below this are left out of a policy
+_NEGLIGIBLE, _DRAFT = 1e-7, 1e-3  # plans below this are left out of a policy, and of a draft of one
 
 
 @functools.lru_cache(maxsize=2)
@@ -48,12 +48,12 @@ def _plans(form: FactoredForm, behaviour: Any) -> Any:
     return tuple(plan_of(form, seat, own) for seat, own in enumerate(behaviour))
 
 
-def average_policy(solver: FactoredRegrets, seed: int) -> Solved:
+def average_policy(solver: FactoredRegrets, seed: int, draft: bool) -> Solved:
     """The average without negligible plans, as a policy that can be resumed.
 
     Its table has the information states that the seats' own play leads to.
     """
-    policy = _policy(solver.form, _plans(solver.form, solver.average()))
+    policy = _policy(solver.form, _plans(solver.form, solver.average()), _DRAFT if draft else _NEGLIGIBLE)
     policy.method, policy.iterations, policy.seed = solver.method, solver.iterations, seed
     policy.state = {name: array.copy() for name, array in solver.state().items()}
     return policy
@@ -62,15 +62,15 @@ def average_policy(solver: FactoredRegrets, seed: int) -> Solved:
 def exact_policy(solver: FactoredRegrets) -> Solved:
     """An equilibrium near the average so far, by linear programs on supports."""
     exact = equilibrium(solver.form, _plans(solver.form, solver.average()))
-    policy = _policy(solver.form, exact.plans)
+    policy = _policy(solver.form, exact.plans, _NEGLIGIBLE)
     policy.method, policy.iterations, policy.seed, policy.state = "lp", 0, 0, {}
     policy.proved = str(exact.proved) if exact.proved is not None else None
     return policy
 
 
-def _policy(form: FactoredForm, plans: Any) -> Solved:
-    """A policy without a method."""
-    kept = [np.where(plan < _NEGLIGIBLE, 0.0, plan) for plan in plans]
+def _policy(form: FactoredForm, plans: Any, negligible: float) -> Solved:
+    """A policy without a method, and without negligible plans."""
+    kept = [np.where(plan < negligible, 0.0, plan) for plan in plans]
     behaviour = [normalised(form, seat, plan) for seat, plan in enumerate(kept)]
     plans = _plans(form, behaviour)
     tables = [table_of(form, seat, own) for seat, own in enumerate(behaviour)]
