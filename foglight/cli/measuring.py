@@ -181,6 +181,18 @@ def bench_solve(seconds: Seconds = 0.5, json_: Json = False) -> None:
     _measure(bench_solving.tasks(seconds), json_)
 
 
+@bench.command("phantom")
+def bench_phantom(
+    game: Annotated[str, typer.Argument(help="A phantom game on nine cells, or all.")] = "all",
+    peer: Annotated[str | None, typer.Option(help="A Python that has exp-a-spiel; without it, only ours runs.")] = None,
+    json_: Json = False,
+) -> None:
+    """Measure the set-up and the evaluation of whole phantom games, beside exp-a-spiel's. Takes hours beside it."""
+    from foglight.bench import phantom
+
+    _measure(phantom.tasks(game, peer), json_)
+
+
 @bench.command("search")
 def bench_search(seconds: Seconds = 0.5, json_: Json = False) -> None:
     """Measure the speed of IS-MCTS beside OpenSpiel's C++, and of EPIMC beside bare playouts."""
