@@ -179,8 +179,6 @@ def _go_on(solver: Any, policy: Solved, seed: int) -> None:
             raise BadInput("cannot go on with this policy: its game has changed since it was solved")
         array[...] = stored
     solver.iterations = policy.iterations
-    if isinstance(solver, FactoredRegrets):
-        solver.renew_plans()
 
 
 def _policy(solver: Any, seed: int, draft: bool = False) -> Solved:

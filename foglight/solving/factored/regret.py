@@ -22,11 +22,7 @@ class FactoredRegrets:
         self.regrets, self.sums, self.gradients = form.zeros(), form.zeros(), form.zeros()
         self._products = Products(form)
         self.behaviour = self.average()
-        self.renew_plans()
-
-    def renew_plans(self) -> None:
-        """Make the plans those of the behaviour."""
-        self.plans = tuple(plan_of(self.form, seat, own) for seat, own in enumerate(self.behaviour))
+        self.plans = tuple(plan_of(form, seat, own) for seat, own in enumerate(self.behaviour))
 
     def iterate(self, n: int) -> None:
         for t in range(self.iterations + 1, self.iterations + n + 1):
@@ -43,7 +39,7 @@ class FactoredRegrets:
 
     def state(self) -> dict[str, np.ndarray]:
         """The arrays that resuming needs, beside the number of iterations."""
-        arrays = {"regrets": self.regrets, "sums": self.sums, "behaviour": self.behaviour}
+        arrays = {"regrets": self.regrets, "sums": self.sums, "behaviour": self.behaviour, "plan": self.plans}
         return {f"{name}{seat}": pair[seat] for name, pair in arrays.items() for seat in range(2)}
 
 
