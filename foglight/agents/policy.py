@@ -104,10 +104,6 @@ class Policy(Agent):
 
     def act(self, actions: Sequence[int] | None = None) -> int:
         actions = actions or self.legal_actions()
-        if self._other is not None and self._row < 0:
-            action = self._other.act(actions)
-            self.explanation = Explanation(action, list(actions), notes={"policy": f"left to {self.otherwise}"})
-            return action
         odds = self.probabilities(actions)
         possible = np.flatnonzero(odds > 0.0)  # a rounding error must not choose an action of probability 0
         action = actions[int(possible[weighted(self.random(), odds[possible], len(possible))])]

@@ -88,9 +88,10 @@ class ResponseTree(Growth):
         States with fewer than `least` visits are left out.
         """
         keys, sizes, choices = _visited(self.game, policy, self.seat, random, games, least, self.tree)
+        different, first = np.unique(keys, return_index=True)
         return {
             int(number): [float(i == choice) for i in range(size)]
-            for number, size, choice in zip(keys.tolist(), sizes.tolist(), choices.tolist(), strict=True)
+            for number, size, choice in zip(different, sizes[first].tolist(), choices[first].tolist(), strict=True)
         }
 
 
