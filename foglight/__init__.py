@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from foglight.checks.agent import check_agent
     from foglight.checks.game import check_game
     from foglight.checks.report import Checks, Fault
+    from foglight.exploiting import exploit
+    from foglight.exploiting.bound import Bound
     from foglight.hindsight import Review, review
     from foglight.search.paths.fusion import strategy_fusion
     from foglight.search.sets.leaves import Even
@@ -59,6 +61,8 @@ _LATER = {  # modules of the names that are imported at their first use, which m
     "foglight.checks.agent": ("check_agent",),
     "foglight.checks.game": ("check_game",),
     "foglight.checks.report": ("Checks", "Fault"),
+    "foglight.exploiting": ("exploit",),
+    "foglight.exploiting.bound": ("Bound",),
     "foglight.hindsight": ("Review", "review"),
     "foglight.search.paths.fusion": ("strategy_fusion",),
     "foglight.search.sets.leaves": ("Even",),
@@ -176,6 +180,7 @@ __all__ = [
     "BeliefLost",
     "Between",
     "Biased",
+    "Bound",
     "Bounds",
     "Centipawns",
     "Checks",
@@ -227,6 +232,7 @@ __all__ = [
     "counterfactual_values",
     "draw_tournament",
     "draw_win_rates",
+    "exploit",
     "exploitability",
     "game",
     "game_names",

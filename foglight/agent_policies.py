@@ -3,7 +3,9 @@
 A policy identifies an information state by its key, but an agent needs the observations. So all worlds of the game are
 visited, each once. At the first world of an information state an agent is started, gets the seat's observations, and is
 asked for its probabilities. An agent that only has `act` gets probability 1 for that action. The seed is the same at
-all information states; the generator `random()` of an agent follows from the seed and the information state.
+all information states; the generator `random()` of an agent follows from the seed and the information state. What an
+agent plays over many games is its mean over many seeds. With few of them it looks purer than it is, and a best response
+to them too good: a best response to the mean over some seeds, valued against the mean over others, has no such bias.
 """
 
 from collections.abc import Sequence
@@ -19,11 +21,17 @@ from foglight.state import State
 
 
 def agent_policy(
-    agent: AgentLike | Sequence[AgentLike], game: str | Game, *, seed: int = 0, limit: int = 1_000_000
+    agent: AgentLike | Sequence[AgentLike],
+    game: str | Game,
+    *,
+    seed: int = 0,
+    seeds: int = 1,
+    limit: int = 1_000_000,
 ) -> Tabular:
     """The policy of an agent for all seats, or of one agent per seat, at every information state.
 
-    `seed` is the agent's seed at each of them. A game of more than `limit` worlds is refused.
+    `seed` is the agent's seed at each of them; with more `seeds`, it is the mean over so many, from `seed` on. A game
+    of more than `limit` worlds is refused.
 
         >>> policy = fl.agent_policy("first_legal", "kuhn_poker")  # passes always
         >>> len(policy.keys), fl.policy_values("kuhn_poker", policy)
@@ -35,13 +43,15 @@ def agent_policy(
     team: list[AgentLike] = [agent] * start.num_players if alone else list(agent)  # type: ignore[list-item, arg-type]
     if len(team) != start.num_players:
         raise BadInput(f"{game} has {start.num_players} seats, and {len(team)} agents were given; give one for each")
+    if seeds < 1:
+        raise BadInput(f"seeds must be at least 1, not {seeds}")
     with opened(team) as agents:
         if any(one.at_terminal for one in agents):
             raise BadInput("a person cannot be asked at every information state; give another agent")
-        return tabular(_answers(agents, start, seed, limit))
+        return tabular(_answers(agents, start, range(seed, seed + seeds), limit))
 
 
-def _answers(agents: Sequence[Agent], start: State, seed: int, limit: int) -> dict[int, list[float]]:
+def _answers(agents: Sequence[Agent], start: State, seeds: range, limit: int) -> dict[int, list[float]]:
     """The agents' probabilities at every information state of the game, by key."""
     game, table = start.game, dict[int, list[float]]()
     worlds, frontier = {start.world.tobytes()}, [start]
@@ -50,7 +60,8 @@ def _answers(agents: Sequence[Agent], start: State, seed: int, limit: int) -> di
         if state.player >= 0:
             number = int(key(game, state.world, state.player))
             if number not in table:
-                table[number] = _answer(agents[state.player], state, seed)
+                answers = [_answer(agents[state.player], state, seed) for seed in seeds]
+                table[number] = answers[0] if len(seeds) == 1 else np.mean(answers, axis=0).tolist()
         for action in state.actions():
             after = state.clone()
             after.play(action)

@@ -127,7 +127,7 @@ class Tabular(NamedTuple):
         """The probability of each legal action at a `State`, by the action's name."""
         state = _state(state)
         if state.player >= 0:
-            row = _find(self.keys, np.uint64(key(state.game, state.world, state.player)))
+            row = find_key(self.keys, np.uint64(key(state.game, state.world, state.player)))
             if row >= 0 and self.begins[row + 1] - self.begins[row] != len(state.actions()):
                 raise BadInput(f"the policy belongs to another game: its numbers of actions are not {state.game}'s")
         return _at(self, state)
@@ -137,7 +137,7 @@ class Tabular(NamedTuple):
 
 
 @jitable
-def _find(keys, wanted):
+def find_key(keys, wanted):
     """The index of a key, or -1."""
     low, high = 0, len(keys)
     while low < high:
@@ -152,7 +152,7 @@ def _find(keys, wanted):
 @jitable
 def weigh_by_table(policy, game, world, seat, actions, n, out):
     """The rule `weigh` of a policy that has the arrays of a `Tabular`."""
-    row = _find(policy.keys, uint64(key(game, world, seat)))
+    row = find_key(policy.keys, uint64(key(game, world, seat)))
     for i in range(n):
         out[i] = policy.probabilities[policy.begins[row] + i] if row >= 0 else 1.0 / n
 

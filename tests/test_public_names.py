@@ -46,6 +46,7 @@ def test_a_public_name_shows_how_it_is_used(name):
 # what other functions give; their examples show who gives it
 RESULTS = [
     "Analysis",
+    "Bound",
     "Checks",
     "Drawing",
     "Explanation",

@@ -150,6 +150,10 @@ class Agent:
         choice = self.act(actions)
         return np.array([float(action == choice) for action in actions])
 
+    def exact_policy(self, game: Game) -> Any:
+        """The policy that the agent plays, if that is known exactly: one of `foglight.policies`; None if it is not."""
+        return None
+
     def explain(self) -> Explanation:
         """The explanation of the last action."""
         if not self.gives_reasons:

@@ -1,21 +1,22 @@
-"""The agent that plays a policy saved by `foglight solve GAME --save FILE`.
+"""The agent that plays a policy saved by `foglight solve GAME --save FILE`, or a response of `foglight exploit`.
 
-Information states that are not in the table are played uniformly. The table lists information states by the seat's key
-in a world. Where that differs from the key of the seat's observations, as in most games of OpenSpiel, the whole game is
-traversed once to map one to the other, which takes no longer than solving it did. Its explanations say what each
-action is worth against the policy itself.
+Information states that are not in the table are played uniformly, or by another agent. The table lists information
+states by the seat's key in a world. Where that differs from the key of the seat's observations, as in most games of
+OpenSpiel, the whole game is traversed once to map one to the other, which takes no longer than solving it did. Its
+explanations say what each action is worth against the policy itself.
 """
 
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
-from foglight.agents import Agent, Explanation
-from foglight.names import BadInput
+from foglight.agents import Agent, Explanation, load_agent
+from foglight.names import BadInput, Spec
+from foglight.policies import Tabular
 from foglight.randomness import fold, weighted
 from foglight.rules import (
     CHANCE,
@@ -39,16 +40,42 @@ from foglight.solving.whole.solved import Solved
 from foglight.solving.whole.tree import TooLarge
 
 
+@dataclass(frozen=True)
+class Another:
+    """The limits of an option that names another agent."""
+
+    def __str__(self) -> str:
+        return "an agent, such as ismcts(iterations=1000), or none"
+
+    def check(self, kind: type, value: Any) -> Any:
+        if value in ("", "none"):
+            return ""
+        if not isinstance(value, str | Spec):
+            raise BadInput(f"must be {self}, not {value}")
+        with load_agent(value) as agent:  # refuses what is no agent
+            if agent.at_terminal:
+                raise BadInput(f"{value} needs somebody at the terminal; give another agent")
+        return value
+
+
 @dataclass
 class Policy(Agent):
-    """Plays a policy saved by 'foglight solve GAME --save PATH'."""
+    """Plays a policy saved by 'foglight solve GAME --save PATH' or 'foglight exploit'."""
 
     strength = "as strong as its file"
 
     gives_reasons = True
     file: Annotated[str, "path of the policy; it must be given"] = ""
+    otherwise: Annotated[
+        Any, "agent that plays where the table has nothing; none: uniformly random play", Another()
+    ] = ""
+
+    def __post_init__(self) -> None:
+        self._other = load_agent(self.otherwise) if self.otherwise else None
 
     def check(self, game: Game) -> None:
+        if self._other is not None:
+            self._other.check(game)
         if not self.file:
             raise BadInput("policy needs a file: write policy(file=PATH); foglight solve GAME --save PATH makes one")
         if (made_for := _read(self.file).game) != str(game):
@@ -58,6 +85,22 @@ class Policy(Agent):
         super().start(game, seat, seed)
         self.policy = _read(self.file)
         self.keys = _world_keys(self.game, seat)
+        if self._other is not None:
+            self._other.start(game, seat, seed)
+
+    def observe(self, observation: int) -> None:
+        super().observe(observation)
+        if self._other is not None:
+            self._other.observe(observation)
+
+    def close(self) -> None:
+        if self._other is not None:
+            self._other.close()
+
+    def exact_policy(self, game: Game) -> Tabular | None:
+        self.check(game)
+        policy = _read(self.file)
+        return None if self.otherwise else Tabular(policy.keys, policy.begins, policy.probabilities)
 
     def act(self, actions: Sequence[int] | None = None) -> int:
         actions = actions or self.legal_actions()
@@ -87,10 +130,11 @@ class Policy(Agent):
 
     def probabilities(self, actions: Sequence[int] | None = None) -> np.ndarray:
         actions = actions or self.legal_actions()
-        number = self._number
-        row = int(np.searchsorted(self.policy.keys, number))
-        if row == len(self.policy.keys) or self.policy.keys[row] != number:
-            return np.full(len(actions), 1.0 / len(actions))
+        row = self._row
+        if row < 0:
+            return (
+                np.full(len(actions), 1.0 / len(actions)) if self._other is None else self._other.probabilities(actions)
+            )
         odds = self.policy.probabilities[self.policy.begins[row] : self.policy.begins[row + 1]]
         if len(odds) != len(actions):
             raise BadInput(
@@ -98,6 +142,13 @@ class Policy(Agent):
                 "solve it again"
             )
         return odds
+
+    @property
+    def _row(self) -> int:
+        """The row of the information state in the table, or -1."""
+        number = self._number
+        row = int(np.searchsorted(self.policy.keys, number))
+        return row if row < len(self.policy.keys) and self.policy.keys[row] == number else -1
 
     @property
     def _number(self) -> np.uint64:

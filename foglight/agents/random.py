@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from foglight.agents import Agent
+from foglight.policies import Uniform
 from foglight.randomness import below
+from foglight.rules import Game
 
 
 class Random(Agent):
@@ -20,3 +22,6 @@ class Random(Agent):
     def probabilities(self, actions: Sequence[int] | None = None) -> np.ndarray:
         actions = actions or self.legal_actions()
         return np.full(len(actions), 1.0 / len(actions))
+
+    def exact_policy(self, game: Game) -> Uniform:
+        return Uniform()

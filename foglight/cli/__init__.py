@@ -8,6 +8,7 @@ import typer
 from foglight.arena.referee import IllegalAction
 from foglight.cli import (  # noqa: F401  these add their commands
     checking,
+    exploiting,
     learning,
     measuring,
     playing,

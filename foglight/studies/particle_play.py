@@ -12,6 +12,7 @@ Particles are limited at the leaves of a trunk, so the first trunk, from the sta
 from pathlib import Path
 from typing import Any
 
+from foglight.agent_policies import agent_policy
 from foglight.arena.intervals import wilson
 from foglight.arena.report import win_rate_bars
 from foglight.pictures import panels, save
@@ -21,7 +22,6 @@ from foglight.studies import _matches
 from foglight.studies._claims import Claim, Estimate, finding
 from foglight.studies._tables import Results, chosen
 from foglight.studies._trunks import limited_torch
-from foglight.studies.search_exploitability import average_policy
 from foglight.text import markdown
 
 ALL = 10**6  # particles: more than the histories of any public state of these games
@@ -75,7 +75,7 @@ def _exploitability(
         return about | {"exploitability": exploitability(game, Uniform())}
     depth = DEPTHS.get(game, 2)  # given, because by default the agent would solve games this small to their end
     agent = f"particle_resolving(particles={particles},iterations={iterations},network={network},depth={depth})"
-    return about | {"exploitability": exploitability(game, average_policy(agent, game, seeds, seed))}
+    return about | {"exploitability": exploitability(game, agent_policy(agent, game, seed=seed, seeds=seeds))}
 
 
 def _match(
