@@ -16,9 +16,11 @@ from foglight.rules import NOTHING, TERMINAL, Bounds, game
 from foglight.solving import solver
 from foglight.solving.factored import exact as exact_solutions
 from foglight.solving.factored import form as factored_form
+from foglight.solving.factored import products
 from foglight.solving.factored.exact import proved_bound
 from foglight.solving.factored.form import FactoredForm, best_response, value
 from foglight.solving.factored.policies import best_behaviour, plans_of, table_of
+from foglight.solving.factored.regret import FactoredRegrets
 from foglight.solving.factored.symmetry import Group, group_of
 from foglight.solving.factored.verification import factors
 from foglight.solving.whole.behaviour import behaviour_of
@@ -264,6 +266,17 @@ def test_states_that_are_their_own_mirror_images():
 def test_solving_with_states_that_are_their_own_mirror_images(factored):
     policy, exact = fl.solve(Square(), iterations=300), equilibrium(sequence_form(Square()))[0]
     assert policy.value == pytest.approx(exact, abs=1e-3) and policy.exploitability < 1e-3
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_two_threads_give_the_same_to_the_last_bit(rules, monkeypatch):
+    form, states = FactoredForm(small(rules)), []
+    for large in (1 << 60, 0):
+        monkeypatch.setattr(products, "_LARGE", large)
+        regrets = FactoredRegrets(form)
+        regrets.iterate(20)
+        states.append(regrets.state())
+    assert [(states[0][name] == states[1][name]).all() for name in states[0]] == [True] * 8
 
 
 @pytest.mark.parametrize("rules", RULES)
