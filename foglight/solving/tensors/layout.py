@@ -29,11 +29,22 @@ class Sums:
     index: Tensor | None  # int32[E]: the number's place in the source; None: the place itself
     weights: Tensor | None = None  # float32 or float64[E]: factors of the numbers
     turns: Tensor | None = None  # int8[E]: by which symmetry the source is turned, where it has mirror images
+    _mean: float | None = None
 
     @cached_property
     def owners(self) -> Tensor:
         """The sum that each place belongs to, int64[E]."""
         return _owners(self.begins)
+
+    def width(self, most: int) -> int:
+        """A power of 2 that is about the mean number of terms of the sums that have any, and at most `most`."""
+        if self._mean is None:
+            sizes = self.begins.diff()
+            self._mean = float(sizes.sum()) / max(1, int((sizes > 0).sum()))
+        width = 1
+        while width < min(self._mean, most):
+            width *= 2
+        return width
 
 
 @dataclass(eq=False)
@@ -50,6 +61,7 @@ class Side:
     link_firsts: list[int]  # by level, the first place in `links`, and the number of all
     child_firsts: list[int]  # by level, the first place in `children`, and the number of all; the root's are before
     most_children: list[int]  # by level, of any of its sequences
+    most_actions: list[int]  # by level, of any of its information states
     weights: Tensor | None  # float64[S]: 1 / the number of mirror images that a sequence stands for
 
     @cached_property
@@ -72,6 +84,10 @@ class Rows:
     values: Sums  # by row: rows of the other seat, weighted by payoffs
     fixed: Tensor | None = None  # int64[I]: symmetries, as bits
     kept: Tensor | None = None  # int64[S]
+
+    @property
+    def count(self) -> int:
+        return len(self.by_row.begins) - 1
 
 
 @dataclass(eq=False)
@@ -238,6 +254,7 @@ def _side(choices: Choices, weights: np.ndarray | None, device: torch.device) ->
         links.begins[levels].tolist(),
         children.begins[firsts].tolist(),
         [int(counts[a:b].max()) for a, b in itertools.pairwise(firsts)],
+        [int(sizes[here].max()) for here in order],
         None if weights is None else moved(weights)[sequence_order],
     )
     return side, rank

@@ -4,31 +4,21 @@ On a GPU an iteration is recorded once and then replayed, because launching its 
 running them.
 """
 
-import importlib.util
 from typing import Any
 
 import numpy as np
 
 from foglight.names import BadInput
-from foglight.solving.tensors import steps as torch_steps
 from foglight.solving.tensors.device import check_device, enough_memory, torch
 from foglight.solving.tensors.layout import TensorForm
-from foglight.solving.tensors.plain import PlainForm, others_of
-from foglight.solving.tensors.steps import RESPOND
+from foglight.solving.tensors.plain import PlainForm
+from foglight.solving.tensors.products import Products
+from foglight.solving.tensors.steps import Learning
 from foglight.solving.whole.regret import METHODS, weight_of
 
 Tensor = torch.Tensor
 _TOGETHER = 1024  # iterations between two looks at the clock
 _STATE = ("regrets", "sums", "behaviour", "plan")
-
-
-def steps_for(device: Any) -> Any:
-    """The module with the steps of an iteration on this device."""
-    if torch.device(device).type == "cuda" and importlib.util.find_spec("triton") is not None:
-        from foglight.solving.tensors import gpu_steps
-
-        return gpu_steps
-    return torch_steps
 
 
 class TensorRegrets:
@@ -41,20 +31,18 @@ class TensorRegrets:
         if self.method not in METHODS:
             raise BadInput(f"{self.method} does not run on a device; cfr, cfr+, dcfr and pcfr+ do")
         self.device, self.plain, self.iterations = device, plain, 0
-        self._number, self._steps = METHODS.index(self.method), steps_for(device)
+        self._number = METHODS.index(self.method)
         with enough_memory(plain.game, device):
             self.form = form = TensorForm(plain, device)
-            self.regrets, self.sums, self.behaviour, self.plan, self._gradients = (form.zeros() for _ in range(5))
-            self._products = Products(form)
-            self._values = [self._float(len(side.states)) for side in form.sides]
-            self._clock, self._now = self._float(_TOGETHER, 2), self._float(2)
-            self._tick = torch.zeros(1, dtype=torch.int64, device=self.form.device)
-            self.behaviour = [self._normalised(seat) for seat in range(len(form.sides))]
-            self._realise(self.behaviour, self.plan)
+            self._products = products = Products(form)
+            self.regrets, self.sums, self._gradients = form.zeros(), form.zeros(), form.zeros()
+            self._values = [products.floats(len(side.states)) for side in form.sides]
+            self._clock, self._now = products.floats(_TOGETHER, 2), products.floats(2)
+            self._tick = torch.zeros(1, dtype=torch.int64, device=form.device)
+            self.behaviour = self._average()
+            self.plan = products.realised(self.behaviour)
+            products.share(self.plan)
         self._graph: Any = None
-
-    def _float(self, *shape: int) -> Tensor:
-        return torch.zeros(shape, dtype=torch.float64, device=self.form.device)
 
     def iterate(self, n: int) -> None:
         with enough_memory(self.plain.game, self.device):
@@ -84,58 +72,37 @@ class TensorRegrets:
     def _step(self) -> None:
         self._now.copy_(self._clock.index_select(0, self._tick)[0])
         self._tick += 1
+        products, steps = self._products, self._products.steps
         for seat, side in enumerate(self.form.sides):
-            self._products.write_gradient(seat, self.plan, self._gradients[seat])
-            self._steps.pass_up(
-                side, self._number, self._now, self._gradients[seat], self._values[seat],
-                self.regrets[seat], self.sums[seat], self.behaviour[seat], self.plan[seat],
-            )  # fmt: skip
-            self._steps.pass_down(side, self.behaviour[seat], self.plan[seat], self._products.shares[seat])
-
-    def _normalised(self, seat: int) -> Tensor:
-        """Behaviour in proportion to the sums; where all are 0, uniform over mirror images."""
-        side, sums = self.form.sides[seat], self.sums[seat]
-        images = torch.ones_like(sums) if side.weights is None else 1.0 / side.weights
-        total, alike, owners = self._float(len(side.states)), self._float(len(side.states)), side.owners[1:]
-        self._steps.add_up(side.actions, sums, total)
-        self._steps.add_up(side.actions, images, alike)
-        some, every = total.index_select(0, owners), alike.index_select(0, owners)
-        behaviour = torch.zeros_like(sums)
-        behaviour[1:] = torch.where(some > 0.0, sums[1:] / some, images[1:] / every)
-        return behaviour
-
-    def _realise(self, behaviour: list[Tensor], plan: list[Tensor]) -> None:
-        """Write the plans of this behaviour, and share them out for the products."""
-        for seat, side in enumerate(self.form.sides):
-            plan[seat][0] = 1.0
-            self._steps.pass_down(side, behaviour[seat], plan[seat], None)
-        self._products.share(plan)
+            products.write_gradient(seat, self.plan, self._gradients[seat])
+            learning = Learning(self._now, self.regrets[seat], self.sums[seat], self.behaviour[seat], self.plan[seat])
+            steps.pass_up(side, self._number, self._gradients[seat], self._values[seat], learning)
+            steps.pass_down(side, self.behaviour[seat], self.plan[seat], products.shares[seat])
 
     def average(self) -> list[np.ndarray]:
         """By seat, the average behaviour, float64[S]."""
-        return [self.form.outward(seat, self._normalised(seat)) for seat in range(len(self.sums))]
+        return [self.form.outward(seat, own) for seat, own in enumerate(self._average())]
+
+    def _average(self) -> list[Tensor]:
+        """Behaviour in proportion to the sums; where all are 0, uniform over mirror images."""
+        result, add_up = [], self._products.steps.add_up
+        for side, sums, values in zip(self.form.sides, self.sums, self._values, strict=True):
+            images = torch.ones_like(sums) if side.weights is None else 1.0 / side.weights
+            total, alike, owners = torch.empty_like(values), torch.empty_like(values), side.owners[1:]
+            add_up(side.actions, sums, total)
+            add_up(side.actions, images, alike)
+            some, every = total.index_select(0, owners), alike.index_select(0, owners)
+            behaviour = torch.zeros_like(sums)
+            behaviour[1:] = torch.where(some > 0.0, sums[1:] / some, images[1:] / every)
+            result.append(behaviour)
+        return result
 
     def measure(self) -> tuple[np.ndarray, np.ndarray]:
         """Under the average, the value to each seat, and what it would gain by changing alone to a best response."""
-        averages = [self._normalised(seat) for seat in range(len(self.sums))]
-        plans = self.form.zeros()
-        self._realise(averages, plans)
-        result = [self._measured(seat, plans) for seat in range(len(plans))]
+        plans = self._products.realised(self._average())
+        now, best = np.array([self._products.respond(seat, plans)[:2] for seat in range(len(plans))]).T
         self._products.share(self.plan)
-        values, best = np.array(result).T
-        return values, best - values
-
-    def _measured(self, seat: int, plans: list[Tensor]) -> tuple[float, float]:
-        """The value of a seat under these plans, and that of its best response."""
-        gradient, values = torch.zeros_like(plans[seat]), torch.zeros_like(self._values[seat])
-        self._products.write_gradient(seat, plans, gradient)
-        shift = self.form.shift if seat == 0 else -self.form.shift
-        now = float(plans[seat] @ gradient) + shift
-        unused = self._now
-        self._steps.pass_up(
-            self.form.sides[seat], RESPOND, unused, gradient, values, unused, unused, unused, unused
-        )
-        return now, float(gradient[0]) + shift
+        return now, best - now
 
     def exploitability(self) -> float:
         """The exploitability of the average, per seat."""
@@ -160,41 +127,3 @@ class TensorRegrets:
                 own.copy_(self.form.inward(seat, array))
         self._products.share(self.plan)
         self.iterations = iterations
-
-
-class Products:
-    """Products of plans with the matrix of payoffs."""
-
-    def __init__(self, form: TensorForm) -> None:
-        self.form, self._steps = form, steps_for(form.device)
-        factored = bool(form.rows)
-        self.shares: list[Any] = form.zeros() if factored else [None for _ in form.sides]
-        self._chances = [self._empty(rows) for rows in form.rows]
-        self._worths = [self._empty(rows) for rows in form.rows]
-
-    def _empty(self, rows: Any) -> Tensor:
-        return torch.zeros(len(rows.by_row.begins) - 1, dtype=torch.float64, device=self.form.device)
-
-    def share(self, plans: list[Tensor]) -> None:
-        """Divide the plans of sequences among their mirror images; `pass_down` does this on its way."""
-        for seat, side in enumerate(self.form.sides):
-            if side.weights is not None:
-                torch.mul(plans[seat], side.weights, out=self.shares[seat])
-
-    def write_gradient(self, seat: int, plans: list[Tensor], gradient: Tensor) -> None:
-        """Write what each sequence of a seat earns where it ends, given the plans, or shares, of the others."""
-        add_up = self._steps.add_up
-        if self.form.rows:
-            own, other = self.form.rows[seat], self.form.rows[1 - seat]
-            add_up(other.by_row, self.shares[1 - seat], self._chances[1 - seat])
-            add_up(own.values, self._chances[1 - seat], self._worths[seat])
-            add_up(own.by_sequence, self._worths[seat], gradient, self.form.sides[seat].weights)
-            return
-        terms = self.form.terms[seat]
-        if len(plans) == 2:
-            add_up(terms.sums, plans[1 - seat], gradient)
-            return
-        source = terms.weights
-        for other, places in zip(others_of(seat, len(plans)), terms.others, strict=True):
-            source = source * plans[other].index_select(0, places)
-        add_up(terms.sums, source, gradient)

@@ -4,9 +4,21 @@ On the CPU `index_add_` adds terms one after another, in their order. On a GPU i
 place of this module wherever Triton is installed, which comes with PyTorch on Linux.
 """
 
+from typing import NamedTuple
+
 from foglight.solving.tensors.device import torch
 from foglight.solving.tensors.layout import Side, Sums, Tensor
 from foglight.solving.whole.regret import METHODS
+
+class Learning(NamedTuple):
+    """What a seat's update reads and writes: arrays over its sequences."""
+
+    now: Tensor  # float64[2]: the weight of the iteration in the average, and the share of a positive regret that is kept
+    regrets: Tensor
+    sums: Tensor
+    behaviour: Tensor
+    plan: Tensor
+
 
 RESPOND = len(METHODS)  # instead of the number of a method: take the best action, learn nothing
 
@@ -22,27 +34,25 @@ def add_up(sums: Sums, source: Tensor, out: Tensor, scale: Tensor | None = None)
 
 
 def pass_up(
-    side: Side, method: int, now: Tensor,
-    gradient: Tensor, values: Tensor, regrets: Tensor, sums: Tensor, behaviour: Tensor, plan: Tensor,
-) -> None:  # fmt: skip
+    side: Side, method: int, gradient: Tensor, values: Tensor, learning: Learning | None = None
+) -> None:
     """Complete the gradient with what follows a sequence, and write the values of information states.
 
-    Then update regrets, behaviour and the sums of plans by a method of the compiled solver. `now` has the weight of the
-    iteration and the share of a regret that is kept. With `RESPOND` the last four arrays are neither read nor written.
+    Then learn, by a method of the compiled solver. With `RESPOND` there is nothing to learn.
     """
     for level in reversed(range(side.depth)):
         here = slice(side.firsts[level], side.firsts[level + 1])
         _add_children(side, side.child_firsts[level], side.child_firsts[level + 1], values, gradient)
         owners = side.owners[here]
         own = values[side.levels[level] : side.levels[level + 1]]
-        if method == RESPOND:
+        if learning is None:
             own.fill_(-torch.inf)
             values.scatter_reduce_(0, owners.long(), gradient[here], "amax")
         else:
             own.zero_()
-            values.index_add_(0, owners, behaviour[here] * gradient[here])
-    if method != RESPOND:
-        _learn(side, METHODS[method], now, gradient, values, regrets, sums, behaviour, plan)
+            values.index_add_(0, owners, learning.behaviour[here] * gradient[here])
+    if learning is not None:
+        _learn(side, METHODS[method], gradient, values, *learning)
     _add_children(side, 0, side.child_firsts[0], values, gradient)
 
 
@@ -54,8 +64,8 @@ def _add_children(side: Side, first: int, last: int, values: Tensor, gradient: T
 
 
 def _learn(
-    side: Side, method: str, now: Tensor,
-    gradient: Tensor, values: Tensor, regrets: Tensor, sums: Tensor, behaviour: Tensor, plan: Tensor,
+    side: Side, method: str, gradient: Tensor, values: Tensor,
+    now: Tensor, regrets: Tensor, sums: Tensor, behaviour: Tensor, plan: Tensor,
 ) -> None:  # fmt: skip
     """What `whole.regret.learn` does at one information state, at all of them."""
     acting, owners = slice(1, None), side.owners[1:]
