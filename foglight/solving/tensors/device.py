@@ -23,7 +23,9 @@ def check_device(device: str) -> None:
     if name == "cuda" and not torch.cuda.is_available():
         raise BadInput("there is no CUDA device here; solve without a device, or foglight solve GAME --prepare FILE")
     if number and int(number) >= torch.cuda.device_count():
-        raise BadInput(f"there is no {device}: this machine has {torch.cuda.device_count()} CUDA devices, from cuda:0 on")
+        raise BadInput(
+            f"there is no {device}: this machine has {torch.cuda.device_count()} CUDA devices, from cuda:0 on"
+        )
 
 
 @contextmanager

@@ -39,9 +39,7 @@ def _lanes(n: int) -> int:
     return 32 if n <= _SMALL else 128
 
 
-def pass_up(
-    side: Side, method: int, gradient: Tensor, values: Tensor, learning: Learning | None = None
-) -> None:
+def pass_up(side: Side, method: int, gradient: Tensor, values: Tensor, learning: Learning | None = None) -> None:
     """As `steps.pass_up`."""
     children, arrays = side.children, learning or (None,) * len(Learning._fields)
     for level in reversed(range(side.depth)):

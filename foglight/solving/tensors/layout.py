@@ -124,9 +124,7 @@ class TensorForm:
         entries, seats = self.plain.entries[seat], len(self.plain.choices)
         targets, order = torch.sort(ranks[seat][self.moved(entries.targets).long()], stable=True)
         others = self.moved(entries.others)
-        columns = [
-            ranks[other][others[:, k][order].long()].int() for k, other in enumerate(others_of(seat, seats))
-        ]
+        columns = [ranks[other][others[:, k][order].long()].int() for k, other in enumerate(others_of(seat, seats))]
         begins = _begins(torch.bincount(targets, minlength=len(ranks[seat])))
         weights = self.moved(entries.weights)[order]
         sums = Sums(begins, columns[0], weights) if seats == 2 else Sums(begins, None)
@@ -171,9 +169,7 @@ class TensorForm:
     def zeros(self, images: int = 0) -> list[Tensor]:
         """By seat, an array over sequences, float64[S], or float64[images, S]."""
         shape = (images,) if images else ()
-        return [
-            torch.zeros((*shape, len(side.order)), dtype=torch.float64, device=self.device) for side in self.sides
-        ]
+        return [torch.zeros((*shape, len(side.order)), dtype=torch.float64, device=self.device) for side in self.sides]
 
     def inward(self, seat: int, array: np.ndarray) -> Tensor:
         """An array over the form's sequences of a seat in the order of this one."""

@@ -94,7 +94,7 @@ class PlainForm:
         if self.coupling:
             arrays |= {f"coupling.{key}": _packed(key, self.coupling) for key in _STORED["coupling"]}
         with replacing(Path(path)) as part_file, part_file.open("wb") as file:
-            np.savez_compressed(file, **arrays)
+            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: str | Path) -> "PlainForm":
@@ -110,8 +110,12 @@ class PlainForm:
             if not header["rows"]:
                 entries = [Entries(*_unpacked(arrays, f"entries{seat}", "entries")) for seat in seats]
                 return cls(header["game"], header["zero_sum"], choices, entries)
-            factors = [Factor(*_unpacked(arrays, f"factor{seat}", "factor"), header["rows"][seat]) for seat in seats]
-            coupling = Coupling(*_unpacked(arrays, "coupling", "coupling"), header["shift"])
+            factors = []
+            for seat in seats:
+                weights, begins, rows = _unpacked(arrays, f"factor{seat}", "factor")
+                factors.append(Factor(weights, begins, rows, header["rows"][seat]))
+            ends, payoffs = _unpacked(arrays, "coupling", "coupling")
+            coupling = Coupling(ends, payoffs, header["shift"])
             return cls(header["game"], header["zero_sum"], choices, (), factors, coupling)
         except OSError as error:
             raise BadInput(f"cannot read {path}: {error.strerror or error}") from None
@@ -140,7 +144,8 @@ def _packed(key: str, part: Any) -> np.ndarray:
         return array
     steps = np.diff(array, axis=0, prepend=np.zeros_like(array[:1]))
     low, high = int(steps.min(initial=0)), int(steps.max(initial=0))
-    return steps.astype(np.result_type(np.min_scalar_type(low), np.min_scalar_type(high)))
+    kinds = (np.int8, np.int16, np.int32) if low < 0 else (np.uint8, np.uint16, np.int32)
+    return steps.astype(next(kind for kind in kinds if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max))
 
 
 def _unpacked(arrays: dict[str, np.ndarray], prefix: str, kind: str) -> list[np.ndarray]:

@@ -61,8 +61,8 @@ class Products:
             add_up(terms.sums, plans[1 - seat], gradient)
             return
         source = terms.weights
-        for other, places in zip(others_of(seat, len(plans)), terms.others, strict=True):
-            source = source * plans[other].index_select(0, places)
+        for leader, places in zip(others_of(seat, len(plans)), terms.others, strict=True):
+            source = source * plans[leader].index_select(0, places)
         add_up(terms.sums, source, gradient)
 
     def respond(self, seat: int, plans: list[Tensor]) -> tuple[float, float, Tensor]:

@@ -10,10 +10,11 @@ from foglight.solving.tensors.device import torch
 from foglight.solving.tensors.layout import Side, Sums, Tensor
 from foglight.solving.whole.regret import METHODS
 
+
 class Learning(NamedTuple):
     """What a seat's update reads and writes: arrays over its sequences."""
 
-    now: Tensor  # float64[2]: the weight of the iteration in the average, and the share of a positive regret that is kept
+    now: Tensor  # float64[2]: the iteration's weight in the average, and the share of positive regrets that is kept
     regrets: Tensor
     sums: Tensor
     behaviour: Tensor
@@ -33,9 +34,7 @@ def add_up(sums: Sums, source: Tensor, out: Tensor, scale: Tensor | None = None)
         out.mul_(scale)
 
 
-def pass_up(
-    side: Side, method: int, gradient: Tensor, values: Tensor, learning: Learning | None = None
-) -> None:
+def pass_up(side: Side, method: int, gradient: Tensor, values: Tensor, learning: Learning | None = None) -> None:
     """Complete the gradient with what follows a sequence, and write the values of information states.
 
     Then learn, by a method of the compiled solver. With `RESPOND` there is nothing to learn.

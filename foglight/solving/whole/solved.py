@@ -48,6 +48,7 @@ class Solved(Tabular):
     state: dict[str, np.ndarray]  # the solver's arrays
     exploitability: float
     value: float  # expected payoff of seat 0 if all seats play the policy
+    complete: bool = True  # False: solved where rules cannot run, so that there is no table yet; resuming makes it
     interval: tuple[float, float] | None = None  # that holds the value of a two-seat zero-sum game, by best responses
 
     def at(self, state: State) -> dict[str, float]:
@@ -91,7 +92,7 @@ class Solved(Tabular):
 
     def save(self, path: str | Path) -> None:
         """Write the policy to a file, whole or not at all."""
-        facts = {name: getattr(self, name) for name in (*_FACTS, "interval")}
+        facts = {name: getattr(self, name) for name in (*_FACTS, "interval", "complete")}
         header = json.dumps({"foglight": __version__, "format": _FORMAT, **facts})
         arrays: dict[str, Any] = {
             "header": np.array(header),
@@ -104,8 +105,8 @@ class Solved(Tabular):
             np.savez(file, **arrays)
 
     @classmethod
-    def load(cls, path: str | Path) -> "Solved":
-        """Read a policy from a file."""
+    def load(cls, path: str | Path, resuming: bool = False) -> "Solved":
+        """Read a policy from a file; `resuming`: also one without a table, from which only a solver can go on."""
         try:
             with np.load(path, allow_pickle=False) as file:
                 header = json.loads(str(file["header"]))
@@ -116,12 +117,16 @@ class Solved(Tabular):
                 for name in _FACTS:
                     setattr(policy, name, header[name])
                 policy.interval = tuple(header["interval"]) if header.get("interval") else None
+                policy.complete = bool(header.get("complete", True))
         except OSError as error:
             raise BadInput(f"cannot read {path}: {error.strerror or error}") from None
         except BadInput:
             raise
         except _DAMAGE:
             raise BadInput(f"{path} is not a saved policy, or it is damaged") from None
+        if not policy.complete and not resuming:
+            how = f"foglight solve '{policy.game}' --iterations {policy.iterations} --save {path}"
+            raise BadInput(f"{path} holds what a solver needs, and no policy yet; make it with: {how}")
         return policy
 
 
