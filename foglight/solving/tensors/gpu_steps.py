@@ -99,6 +99,16 @@ def _add_up(
 
 
 @triton.jit
+def _in_order(tile, longest, height: tl.constexpr, width: tl.constexpr):
+    """The sum of each line of a tile, its columns added from left to right."""
+    columns = tl.arange(0, width)[None, :]
+    total = tl.zeros([height], tl.float64)
+    for column in range(longest):  # unrolling it makes it slower
+        total += tl.sum(tl.where(columns == column, tile, 0.0), 1)
+    return total
+
+
+@triton.jit
 def _pass_up(
     begins, child_begins, children, gradient, values, now, regrets, sums, behaviour, plan, start, n,
     method: tl.constexpr, most_children: tl.constexpr, height: tl.constexpr, width: tl.constexpr,
@@ -125,9 +135,7 @@ def _pass_up(
         tl.store(values + states, tl.max(tl.where(there, worth, float("-inf")), 1), live)
     else:
         product = tl.load(behaviour + place, there, 0.0) * worth
-        value = tl.zeros([height], tl.float64)
-        for column in range(longest):
-            value += tl.sum(tl.where(columns == column, product, 0.0), 1)
+        value = _in_order(product, longest, height, width)
         tl.store(values + states, value, live)
         share = tl.load(now) * tl.load(plan + place, there, 0.0)
         tl.store(sums + place, tl.load(sums + place, there, 0.0) + share, there)
@@ -145,9 +153,7 @@ def _pass_up(
             tl.store(regrets + place, positive, there)
             wish = tl.maximum(positive + regret, 0.0)
         wish = tl.where(there, wish, 0.0)
-        total = tl.zeros([height], tl.float64)
-        for column in range(longest):
-            total += tl.sum(tl.where(columns == column, wish, 0.0), 1)
+        total = _in_order(wish, longest, height, width)
         part = (1.0 / total)[:, None]
         uniform = (1.0 / (last - first).to(tl.float64))[:, None]
         tl.store(behaviour + place, tl.where(total[:, None] > 0.0, wish * part, uniform), there)
