@@ -33,12 +33,10 @@ def enough_memory(game: str, device: str) -> Iterator[None]:
     """Say in one line that a game does not fit into the memory of a device, where PyTorch says it in many."""
     try:
         yield
-    except torch.OutOfMemoryError:
-        raise BadInput(f"{game} does not fit into the memory of {device}{_free(device)}; solve without it") from None
     except RuntimeError as error:
-        if "not enough memory" not in str(error) and "can't allocate" not in str(error):
+        if not isinstance(error, torch.OutOfMemoryError) and "can't allocate memory" not in str(error):
             raise
-        raise BadInput(f"{game} does not fit into the memory; {_free(device)}") from None
+        raise BadInput(f"{game} does not fit into the memory of {device}{_free(device)}; solve without it") from None
 
 
 def _free(device: Any) -> str:
