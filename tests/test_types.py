@@ -6,7 +6,7 @@ from pathlib import Path
 import foglight as fl
 
 PACKAGE = Path(fl.__file__).parent
-COMPILED = {"kernel", "jitable", "implements", "required", "optional", "compiled_twin", "allocates"}
+COMPILED = {"jit", "kernel", "jitable", "implements", "required", "optional", "compiled_twin", "allocates"}
 
 
 def decorators(function):

@@ -33,6 +33,17 @@ def solve(
         Path | None, typer.Option(help="File that keeps the policy; run the command again to resume.")
     ] = None,
     memory: Annotated[float, typer.Option(help="GiB that the game tree may take.")] = 4.0,
+    device: Annotated[
+        str | None,
+        typer.Option(help="Solve on a device of PyTorch: cuda, cuda:1 or cpu. Without it: compiled code on one core."),
+    ] = None,
+    prepare: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the game's form to this file and stop; python -m foglight.solving.tensors FILE solves it where "
+            "there is PyTorch alone."
+        ),
+    ] = None,
     show_: Annotated[
         bool, typer.Option("--show", help="Print what the policy plays at every information state.")
     ] = False,
@@ -48,15 +59,26 @@ def solve(
         raise BadInput(f"seed must be at least 0, not {seed}")
     if save is not None and not save.parent.is_dir():
         raise BadInput(f"cannot write {save}: there is no folder {save.parent}; make it, or choose another file")
+    if device is not None:
+        from foglight.solving.tensors.device import check_device
+
+        check_device(device)  # before minutes are spent on the form
     begin = time.perf_counter()
     form = form_of(game, memory)
     tree_seconds = time.perf_counter() - begin
+    if prepare is not None:
+        from foglight.solving.tensors.plain import plain_form
+
+        plain_form(form).save(prepare)
+        typer.echo(f"to solve it: python -m foglight.solving.tensors {prepare} --device cuda --save FILE")
+        return
     try:
         with bar("iterations") as progress:
             report = progress if err.is_terminal else None
             policy = fl.solve(
-                game, iterations, method, target=target, checkpoint=save, seed=seed, memory=memory, progress=report
-            )
+                game, iterations, method, target=target, checkpoint=save, seed=seed, memory=memory, device=device,
+                progress=report,
+            )  # fmt: skip
     except KeyboardInterrupt:
         if save is not None and save.exists():
             fail(f"stopped; what was done is in {save}, but for the last seconds, and the same command goes on", 130)

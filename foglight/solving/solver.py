@@ -3,10 +3,10 @@
 A game gets the sequence form of its tree if that fits into the memory, or else the factored form, if it has one.
 """
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from foglight.checks.quick import quick_check
 from foglight.games import load_game
@@ -22,17 +22,13 @@ from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.linear import equilibrium
 from foglight.solving.whole.plans import best_response as respond
 from foglight.solving.whole.plans import counterfactual_values, gaps
+from foglight.solving.whole.running import Progress, run
 from foglight.solving.whole.sequences import SequenceForm, sequence_form
 from foglight.solving.whole.solved import Solved, solved, table
 from foglight.solving.whole.tree import fits
 
 METHODS = (*regret.METHODS, *sampling.METHODS, "lp")
-_BREATH = 0.5  # least seconds between two progress reports; computing them takes at most a tenth of the time
-_SAVE_EVERY = 10.0  # seconds between checkpoints
 _SUPPORT = 1e-4  # the exploitability from which on supports are good enough for linear programs
-_LOOK_EVERY = 50  # iterations between two looks at the exploitability, where a target is given
-
-Progress = Callable[[int, int, float], None]  # iterations done, iterations in all, exploitability
 
 
 def form_of(game: str | Game, memory: float = 4.0) -> SequenceForm | FactoredForm:
@@ -54,6 +50,7 @@ def solve(
     checkpoint: str | Path | None = None,
     seed: int = 0,
     memory: float = 4.0,
+    device: str | None = None,
     progress: Progress | None = None,
 ) -> Solved:
     """An approximate equilibrium. In two-seat zero-sum games it converges to an exact one.
@@ -67,6 +64,9 @@ def solve(
     end; if the file exists, solving resumes from it. `memory` is in GiB; a game whose tree needs more is refused.
     `seed` is for the sampling methods, `external` and `outcome`.
 
+    `device` is a device of PyTorch, `cuda` or `cuda:1` for GPUs, or `cpu`; without it, compiled code runs on one core.
+    The result is the same. All methods but sampling and `lp` can run there.
+
         >>> policy = fl.solve("kuhn_poker", iterations=400)
         >>> policy = fl.solve("kuhn_poker", iterations=1000, resume=policy)
         >>> round(policy.value, 3), policy.exploitability < 0.001  # the value is -1/18
@@ -76,61 +76,63 @@ def solve(
         raise BadInput(unknown("method", method, METHODS))
     if iterations < 1:
         raise BadInput(f"iterations must be at least 1, not {iterations}")
+    if device is not None:
+        _check(device, method)
     form = form_of(game, memory)
     if resume is None and checkpoint is not None and Path(checkpoint).exists():
         resume = checkpoint
-    solver: Any
     if method == "lp":
         policy = _exact(form, iterations, progress, resume, checkpoint)
-    else:
-        if isinstance(form, FactoredForm):
-            solver = FactoredRegrets(form, method or "pcfr+")
-        elif method in sampling.METHODS:
-            solver = sampling.Sampling(form, method, seed)
-        else:
-            solver = regret.Regrets(form, method or "cfr+")
-        if resume is not None:
-            _go_on(solver, resume if isinstance(resume, Solved) else Solved.load(resume), seed)
-        if solver.iterations > iterations:
-            raise BadInput(f"{solver.iterations} iterations are done already; ask for more than that")
-        _iterate(solver, iterations, target, progress, checkpoint, seed)
-        policy = _policy(solver, seed)
+        if checkpoint is not None:
+            policy.save(checkpoint)
+        return policy
+    solver = _solver(form, method, seed, device)
+    if resume is not None:
+        old = resume if isinstance(resume, Solved) else Solved.load(resume, resuming=True)
+        _go_on(solver, old, str(load_game(game)), seed)
+    if solver.iterations > iterations:
+        raise BadInput(f"{solver.iterations} iterations are done already; ask for more than that")
+
+    def save() -> None:
+        if checkpoint is not None:
+            _policy(form, solver, seed, draft=True).save(checkpoint)
+
+    run(solver, iterations, lambda: _exploitability(solver), target, progress, save if checkpoint is not None else None)
+    policy = _policy(form, solver, seed)
     if checkpoint is not None:
         policy.save(checkpoint)
     return policy
 
 
-def _iterate(
-    solver: Any, iterations: int, target: float, progress: Any, checkpoint: str | Path | None, seed: int
-) -> None:
-    """Iterate until there are as many iterations, or the exploitability is at most `target`."""
-    saved = looked = time.monotonic()
-    pause, chunk = _SAVE_EVERY, 1
-    while solver.iterations < iterations:
-        started = time.monotonic()
-        until = min(iterations, solver.iterations + chunk)
-        if target:
-            until = min(until, solver.iterations // _LOOK_EVERY * _LOOK_EVERY + _LOOK_EVERY)
-        solver.iterate(until - solver.iterations)
-        now = time.monotonic()
-        chunk = max(1, min(4 * chunk, int(chunk * 0.2 / max(now - started, 1e-6))))
-        if target and solver.iterations % _LOOK_EVERY == 0 and _exploitability(solver) <= target:
-            break
-        if progress is not None and (now - looked > _BREATH or solver.iterations == iterations):
-            progress(solver.iterations, iterations, _exploitability(solver))
-            looked = time.monotonic()
-            looked += max(0.0, 9 * (looked - now) - _BREATH)
-        if checkpoint is not None and now - saved > pause:
-            _policy(solver, seed, draft=True).save(checkpoint)
-            saved = time.monotonic()
-            pause = max(_SAVE_EVERY, 20 * (saved - now))
+def _check(device: str, method: str | None) -> None:
+    """Refuse a device that is not available, and a method that cannot run there."""
+    from foglight.solving.tensors.device import check_device
+
+    check_device(device)
+    if method is not None and method not in regret.METHODS:
+        raise BadInput(f"{method} does not run on a device; leave the device out, or take {', '.join(regret.METHODS)}")
+
+
+def _solver(form: SequenceForm | FactoredForm, method: str | None, seed: int, device: str | None) -> Any:
+    if device is not None:
+        from foglight.solving.tensors.plain import plain_form
+        from foglight.solving.tensors.regret import TensorRegrets
+
+        return TensorRegrets(plain_form(form), method, device)
+    if isinstance(form, FactoredForm):
+        return FactoredRegrets(form, method or "pcfr+")
+    if method in sampling.METHODS:
+        return sampling.Sampling(form, method, seed)
+    return regret.Regrets(form, method or "cfr+")
 
 
 def _exploitability(solver: Any) -> float:
     """The exploitability of the solver's average, per seat."""
     if isinstance(solver, FactoredRegrets):
         return float(factored.average_gaps(solver).mean())
-    return float(gaps(solver.sequences, solver.average()).mean())
+    if isinstance(solver, regret.Regrets | sampling.Sampling):
+        return float(gaps(solver.sequences, solver.average()).mean())
+    return float(solver.exploitability())
 
 
 def _exact(
@@ -147,8 +149,8 @@ def _exact(
     if isinstance(form, FactoredForm):
         solver = FactoredRegrets(form)
         if old is not None and old.method != "lp":
-            _go_on(solver, old, 0)
-        _iterate(solver, iterations, _SUPPORT, progress, None, 0)
+            _go_on(solver, old, str(form.game), 0)
+        run(solver, iterations, lambda: _exploitability(solver), _SUPPORT, progress)
         return factored.exact_policy(solver)
     value, behaviour = equilibrium(form)
     return solved(
@@ -164,10 +166,9 @@ def _exact(
     )
 
 
-def _go_on(solver: Any, policy: Solved, seed: int) -> None:
+def _go_on(solver: Any, policy: Solved, game: str, seed: int) -> None:
     """Put a policy's state into the solver, if it is of the same game, method and seed."""
-    game = solver.form.game if isinstance(solver, FactoredRegrets) else solver.sequences.tree.game
-    identity = {"game": str(game), "method": solver.method}
+    identity = {"game": game, "method": solver.method}
     if solver.method in sampling.METHODS:
         identity["seed"] = seed
     for name, value in identity.items():
@@ -177,12 +178,24 @@ def _go_on(solver: Any, policy: Solved, seed: int) -> None:
         stored = policy.state.get(name)
         if stored is None or stored.shape != array.shape or stored.dtype != array.dtype:
             raise BadInput("cannot go on with this policy: its game has changed since it was solved")
-        array[...] = stored
-    solver.iterations = policy.iterations
+    _restore(solver, policy.state, policy.iterations)
 
 
-def _policy(solver: Any, seed: int, draft: bool = False) -> Solved:
+def _restore(solver: Any, state: dict[str, np.ndarray], iterations: int) -> None:
+    if hasattr(solver, "restore"):
+        solver.restore(state, iterations)
+        return
+    for name, array in solver.state().items():
+        array[...] = state[name]
+    solver.iterations = iterations
+
+
+def _policy(form: SequenceForm | FactoredForm, solver: Any, seed: int, draft: bool = False) -> Solved:
     """The solver's average behaviour as a policy that can be resumed; a draft is small and quick to write."""
+    if hasattr(solver, "restore"):  # it is on a device; tables are made by compiled code
+        compiled = _solver(form, solver.method, seed, None)
+        _restore(compiled, solver.state(), solver.iterations)
+        solver = compiled
     if isinstance(solver, FactoredRegrets):
         return factored.average_policy(solver, seed, draft)
     sequences, behaviour = solver.sequences, solver.average()
@@ -210,28 +223,41 @@ def game_value(game: Game, memory: float = 4.0) -> float:
     return equilibrium(sequence_form(game, memory))[0]
 
 
-def nash_conv(game: Game, policy: Any, memory: float = 4.0) -> float:
+def nash_conv(game: Game, policy: Any, memory: float = 4.0, device: str | None = None) -> float:
     """The sum over seats of what each would gain by changing alone to a best response; `memory` is in GiB.
+
+    `device` is as in `solve`.
 
     >>> round(12 * fl.nash_conv("kuhn_poker", fl.Uniform()), 6)  # 11/12
     11.0
     """
-    return float(_gaps(form_of(game, memory), policy).sum())
+    return float(_gaps(game, policy, memory, device).sum())
 
 
-def _gaps(form: SequenceForm | FactoredForm, policy: Any) -> Any:
+def _gaps(game: Game, policy: Any, memory: float, device: str | None) -> Any:
+    if device is not None:
+        return _measured(game, policy, memory, device)[1]
+    form = form_of(game, memory)
     if isinstance(form, FactoredForm):
         return factored.policy_gaps(form, policy)
     return gaps(form, behaviour_of(form, policy))
 
 
-def exploitability(game: Game, policy: Any, memory: float = 4.0) -> float:
-    """`nash_conv` divided by the number of seats: 0 for an equilibrium. `memory` is in GiB.
+def _measured(game: Game, policy: Any, memory: float, device: str) -> tuple[np.ndarray, np.ndarray]:
+    """The value of a policy to each seat, and what each would gain by a best response, on a device."""
+    _check(device, None)
+    from foglight.solving.tensors.measures import measured
+
+    return measured(form_of(game, memory), policy, device)
+
+
+def exploitability(game: Game, policy: Any, memory: float = 4.0, device: str | None = None) -> float:
+    """`nash_conv` divided by the number of seats: 0 for an equilibrium. `memory` is in GiB, `device` as in `solve`.
 
     >>> fl.exploitability("kuhn_poker", fl.solve("kuhn_poker", method="lp")) < 1e-9
     True
     """
-    return float(_gaps(form_of(game, memory), policy).mean())
+    return float(_gaps(game, policy, memory, device).mean())
 
 
 def best_response(game: Game, policy: Any, seat: int, memory: float = 4.0) -> tuple[float, Tabular]:
@@ -256,12 +282,14 @@ def best_response(game: Game, policy: Any, seat: int, memory: float = 4.0) -> tu
     return float(value[0]), Tabular(*table(form, behaviour))
 
 
-def policy_values(game: Game, policy: Any, memory: float = 4.0) -> list[float]:
-    """Each seat's expected payoff when all seats play this policy; `memory` is in GiB.
+def policy_values(game: Game, policy: Any, memory: float = 4.0, device: str | None = None) -> list[float]:
+    """Each seat's expected payoff when all seats play this policy; `memory` is in GiB, `device` as in `solve`.
 
     >>> fl.policy_values("kuhn_poker", lambda state: {0: 1.0, 1: 0.0})  # nobody ever bets
     [0.0, 0.0]
     """
+    if device is not None:
+        return _measured(game, policy, memory, device)[0].tolist()
     form = form_of(game, memory)
     if isinstance(form, FactoredForm):
         return factored.policy_values(form, policy)

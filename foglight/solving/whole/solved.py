@@ -48,6 +48,7 @@ class Solved(Tabular):
     state: dict[str, np.ndarray]  # the solver's arrays
     exploitability: float
     value: float  # expected payoff of seat 0 if all seats play the policy
+    complete: bool = True  # False: solved where rules cannot run, so that there is no table yet; resuming makes it
     interval: tuple[float, float] | None = None  # that holds the value of a two-seat zero-sum game, by best responses
     proved: str | None = None  # the value of the game as a fraction, such as "2/3", if it is proved
 
@@ -92,7 +93,7 @@ class Solved(Tabular):
 
     def save(self, path: str | Path) -> None:
         """Write the policy to a file, whole or not at all."""
-        facts = {name: getattr(self, name) for name in (*_FACTS, "interval", "proved")}
+        facts = {name: getattr(self, name) for name in (*_FACTS, "interval", "proved", "complete")}
         header = json.dumps({"foglight": __version__, "format": _FORMAT, **facts})
         arrays: dict[str, Any] = {
             "header": np.array(header),
@@ -105,8 +106,8 @@ class Solved(Tabular):
             np.savez(file, **arrays)
 
     @classmethod
-    def load(cls, path: str | Path) -> "Solved":
-        """Read a policy from a file."""
+    def load(cls, path: str | Path, resuming: bool = False) -> "Solved":
+        """Read a policy from a file; `resuming`: also one without a table, from which only a solver can go on."""
         try:
             with np.load(path, allow_pickle=False) as file:
                 header = json.loads(str(file["header"]))
@@ -118,12 +119,16 @@ class Solved(Tabular):
                     setattr(policy, name, header[name])
                 policy.proved = header.get("proved")
                 policy.interval = tuple(header["interval"]) if header.get("interval") else None
+                policy.complete = bool(header.get("complete", True))
         except OSError as error:
             raise BadInput(f"cannot read {path}: {error.strerror or error}") from None
         except BadInput:
             raise
         except _DAMAGE:
             raise BadInput(f"{path} is not a saved policy, or it is damaged") from None
+        if not policy.complete and not resuming:
+            how = f"foglight solve '{policy.game}' --iterations {policy.iterations} --save {path}"
+            raise BadInput(f"{path} holds what a solver needs, and no policy yet; make it with: {how}")
         return policy
 
 
@@ -144,10 +149,10 @@ def value_fact(policy: Solved) -> dict[str, str]:
     """What is known of the game's value, as a row of a table."""
     if policy.proved:
         return {"value of the game": f"{policy.proved}, proved in whole numbers"}
-    return {"value of the game": _interval_text(policy.interval)} if policy.interval else {}
+    return {"value of the game": interval_text(policy.interval)} if policy.interval else {}
 
 
-def _interval_text(interval: tuple[float, float]) -> str:
+def interval_text(interval: tuple[float, float]) -> str:
     """An interval for the value of a game, with as many digits as tell its ends apart."""
     low, high = interval
     digits = next((n for n in range(4, 12) if f"{low:.{n}f}" != f"{high:.{n}f}"), 12)
