@@ -35,7 +35,7 @@ PYTHON = {
     "docs/games.md": 2,
     "docs/search.md": 4,
     "docs/sketches.md": 1,
-    "docs/solving.md": 4,
+    "docs/solving.md": 5,
     "docs/values.md": 1,
     "docs/writing_games.md": 5,
     "docs/results/arena.md": 2,
