@@ -126,7 +126,7 @@ def test_the_rules_for_people_are_those_of_the_variant():
     assert "white begins" in how_to_play(fl.load_game("dark_chess"))
     text = how_to_play(fl.load_game("dark_chess(size=4,clock=hidden,stalemate=loss,start=k3/3p/P3/3K_b)"))
     assert "black begins" in text
-    assert "nobody tells you how many" in text
+    assert "you are not told how many" in text
     assert "you lose" in text
 
 

@@ -96,8 +96,10 @@ def test_resuming_gives_what_one_run_gives(tmp_path, factored):
     assert fl.Solved.load(file).interval == whole.interval
     with pytest.raises(fl.BadInput, match="its game is"):
         fl.solve(small("tries=heard"), iterations=50, resume=file)
-    with pytest.raises(fl.BadInput, match="too large for lp; cfr, cfr"):
-        fl.solve(small_game, method="lp")
+    with pytest.raises(fl.BadInput, match="too large for external; cfr, cfr"):
+        fl.solve(small_game, method="external")
+    with pytest.raises(fl.BadInput, match="lp cannot go on with 40 iterations"):
+        fl.solve(small_game, method="lp", checkpoint=file)
 
 
 def test_solving_stops_at_the_target(factored):
