@@ -280,7 +280,7 @@ def how_to_play(game):
     )
     castling = "Castle by O-O or O-O-O." if game.size == 8 else "There is no castling and no double step of a pawn."
     first = _NAMES[get(_first_words(game), TURN)]
-    counted = "; you are not told how many there were" if game.clock == _HIDDEN else ""
+    counted = "; you are not told how many" if game.clock == _HIDDEN else ""
     repeated = "A position that occurs for the third time is a draw.\n" if game.repetition == _DRAW else ""
     stuck = "If you cannot move, you lose." if game.stalemate == _LOSS else "If you cannot move, it is a draw."
     return f"""Chess on {game.size}x{game.size} squares; you see your own pieces and the squares that they can move to.
