@@ -70,11 +70,12 @@ class _Result(Row):
         return texts
 
 
-def tasks(game: str, peer: str | None) -> list[tuple[str, Callable[[], list[Row]]]]:
+def tasks(games: list[str] | None, peer: str | None) -> list[tuple[str, Callable[[], list[Row]]]]:
     """The tasks, each with the title of its table; `peer` is a Python that has `eas`, or None."""
-    names = list(GAMES) if game == "all" else [str(load_game(game))]
-    if any(name not in GAMES for name in names):
-        raise BadInput(f"exp-a-spiel does not have {names[0]}; choose all, or one of {', '.join(GAMES)}")
+    names = [str(load_game(game)) for game in games or GAMES]
+    for name in names:
+        if name not in GAMES:
+            raise BadInput(f"exp-a-spiel does not have {name}; choose from {', '.join(GAMES)}")
     return [(TITLE, partial(_measure, name, peer)) for name in names]
 
 

@@ -183,7 +183,7 @@ def bench_solve(seconds: Seconds = 0.5, json_: Json = False) -> None:
 
 @bench.command("phantom")
 def bench_phantom(
-    game: Annotated[str, typer.Argument(help="A phantom game on nine cells, or all.")] = "all",
+    game: Annotated[list[str] | None, typer.Option(help="A phantom game on nine cells; by default all four.")] = None,
     peer: Annotated[str | None, typer.Option(help="A Python that has exp-a-spiel; without it, only ours runs.")] = None,
     json_: Json = False,
 ) -> None:
