@@ -97,7 +97,10 @@ def _output(command: list[str]) -> Any:
         raise BadInput(f"cannot run {command[0]}: {error.strerror}") from None
     if done.returncode != 0:
         raise BadInput(f"{command[0]} failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    try:
+        return json.loads(done.stdout.strip().splitlines()[-1])
+    except (IndexError, ValueError):
+        raise BadInput(f"{command[0]} printed no measurements; is it a Python?") from None
 
 
 def _ours(name: str) -> dict[str, Any]:
