@@ -270,6 +270,20 @@ def test_solving_with_states_that_are_their_own_mirror_images(factored):
     assert policy.value == pytest.approx(exact, abs=1e-3) and policy.exploitability < 1e-3
 
 
+def test_regret_minimisation_passes_values_to_all_parents():
+    form = FactoredForm(small("tries=silent", "rows=2,cols=3"))
+    assert len(form.sides[1].parents) > len(form.sides[1].fixed)  # some states have several
+    regrets, compared = FactoredRegrets(form), 0
+    before = [plan.copy() for plan in regrets.plans]
+    regrets.iterate(1)
+    expected = value(form, tuple(before)), value(form, (regrets.plans[0], before[1]))  # seat 1 answers a new plan
+    for seat, worth in enumerate(expected):
+        own = regrets.gradients[seat][0, 0] * (1 - 2 * seat) + form.ends.shift
+        assert own == pytest.approx(worth, abs=1e-12)
+        compared += 1
+    assert compared == 2
+
+
 @pytest.mark.parametrize("rules", RULES)
 def test_two_threads_give_the_same_to_the_last_bit(rules, monkeypatch):
     form, states = FactoredForm(small(rules)), []
