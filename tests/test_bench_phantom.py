@@ -14,7 +14,7 @@ NAME = "phantom_ttt"
 def measured(monkeypatch, peer):
     """The row of a bench whose two sides give these results."""
     results = iter([OURS, peer])
-    monkeypatch.setattr(phantom, "_output", lambda command: next(results))
+    monkeypatch.setattr(phantom, "output_of", lambda command: next(results))
     ((_, measure),) = phantom.tasks([NAME], "python")
     return measure()[0]
 
@@ -41,7 +41,7 @@ def test_other_values_end_the_bench(monkeypatch, other):
 )
 def test_a_peer_that_does_not_measure_gets_one_line(command, line):
     with pytest.raises(fl.BadInput, match=line):
-        phantom._output(command)
+        phantom.output_of(command)
 
 
 def test_other_games_are_refused():

@@ -14,9 +14,10 @@ from foglight.games import load_game
 from foglight.policies import Biased, Tabular, Uniform
 from foglight.rules import NOTHING, TERMINAL, Bounds, game
 from foglight.solving import solver
+from foglight.solving.factored import arrays, products
 from foglight.solving.factored import exact as exact_solutions
 from foglight.solving.factored import form as factored_form
-from foglight.solving.factored import products
+from foglight.solving.factored import walk as walking
 from foglight.solving.factored.exact import proved_bound
 from foglight.solving.factored.form import FactoredForm, best_response, value
 from foglight.solving.factored.policies import best_behaviour, plans_of, table_of
@@ -27,6 +28,7 @@ from foglight.solving.whole.behaviour import behaviour_of
 from foglight.solving.whole.linear import equilibrium
 from foglight.solving.whole.plans import best_response as respond
 from foglight.solving.whole.plans import counterfactual_values
+from foglight.solving.whole.regret import METHODS
 from foglight.solving.whole.sequences import sequence_form
 
 pytestmark = pytest.mark.plain
@@ -195,7 +197,10 @@ class Square(NamedTuple):
     """Cells 0 1 / 2 3. World: bits 0-3 and 4-7 the seats' cells, 8-11 and 12-15 what they have run into, 16 the mover.
 
     Half of its eight symmetries leave some cell where it is, so that information states are their own mirror images.
+    With two stones the seats have a diagonal together or not, and one symmetry leaves all of such a game as it is.
     """
+
+    stones: int = 4
 
 
 def cells(world, first):
@@ -208,7 +213,7 @@ def mover(world):
 
 @implements(Square, "player")
 def _(game, world):
-    return TERMINAL if cells(world, 0) | cells(world, 4) == 15 else mover(world)
+    return TERMINAL if (cells(world, 0) | cells(world, 4)).bit_count() == game.stones else mover(world)
 
 
 @implements(Square, "legal")
@@ -241,7 +246,7 @@ def _(game, world):
 
 @implements(Square, "returns")
 def _(game, world, out):
-    out[0] = 1.0 if cells(world, 0) in (9, 6) else -0.5
+    out[0] = 1.0 if (cells(world, 0) | (cells(world, 4) if game.stones == 2 else 0)) in (9, 6) else -0.5
     out[1] = -out[0]
 
 
@@ -265,6 +270,13 @@ def test_states_that_are_their_own_mirror_images():
 
 
 @interpreted
+def test_common_histories_that_are_their_own_mirror_images_to_the_end():
+    form = FactoredForm(Square(2))
+    assert form.ends.payoffs.tolist() == [1.5 * 4]  # four mirror images, not eight: 0 3, 3 0, 1 2 and 2 1
+    assert same_as_the_tree(Square(2)) == 20
+
+
+@interpreted
 def test_solving_with_states_that_are_their_own_mirror_images(factored):
     policy, exact = fl.solve(Square(), iterations=300), equilibrium(sequence_form(Square()))[0]
     assert policy.value == pytest.approx(exact, abs=1e-3) and policy.exploitability < 1e-3
@@ -282,6 +294,38 @@ def test_regret_minimisation_passes_values_to_all_parents():
         assert own == pytest.approx(worth, abs=1e-12)
         compared += 1
     assert compared == 2
+
+
+@pytest.mark.long_plain
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("rules", RULES)
+def test_states_that_are_passed_over_would_not_have_changed(rules, method):
+    form, quiet = FactoredForm(small(rules, "rows=2,cols=3")), 0
+    passing, thorough = FactoredRegrets(form, method), FactoredRegrets(form, method)
+    for _ in range(20):
+        passing.iterate(1)
+        for flags in thorough._quiet:
+            flags[:] = 0
+        thorough.iterate(1)
+        quiet += sum(int((flags > 0).sum()) for flags in passing._quiet)
+    assert quiet > 20 * form.num_states / 4
+    state, expected = passing.state(), thorough.state()
+    assert [(state[name] == expected[name]).all() for name in expected] == [True] * 8
+
+
+@pytest.mark.long_plain
+@pytest.mark.parametrize("rules", RULES)
+def test_what_is_forgotten_during_a_walk_does_not_occur_again(rules, monkeypatch):
+    board, forgotten = small(rules, "rows=2,cols=3"), []
+    forget = walking._forget
+    monkeypatch.setattr(walking, "_forget", lambda *arguments: forgotten.append(forget(*arguments)))
+    form = FactoredForm(board)
+    monkeypatch.setattr(walking, "_forget", lambda *arguments: None)
+    expected = FactoredForm(board)
+    assert len(forgotten) == 3  # three of the six cells are mirror images
+    pairs = zip((*form.sides, *form.ends.of), (*expected.sides, *expected.ends.of), strict=True)
+    for ours, theirs in pairs:
+        assert all(np.array_equal(one, other) for one, other in zip(ours, theirs, strict=True))
 
 
 @pytest.mark.parametrize("rules", RULES)
@@ -321,6 +365,27 @@ def test_a_proof_gives_what_a_plan_in_fractions_is_worth_and_no_more(size):
         assert proved_bound(form, seat, wrong) is None
         compared += 2
     assert compared == 4
+
+
+@pytest.mark.long_plain
+@pytest.mark.parametrize("rules", RULES)
+def test_room_for_payoffs_is_made_as_they_occur(rules, monkeypatch):
+    expected = FactoredForm(small(rules, "rows=3,cols=2"))
+    monkeypatch.setattr(arrays, "PAYOFFS_AT_FIRST", 1)
+    form = FactoredForm(small(rules, "rows=3,cols=2"))
+    assert len(form.ends.worth) == 2 and (form.ends.payoffs == expected.ends.payoffs).all()
+
+
+def test_many_payoffs_get_wider_codes():
+    found = arrays.new_found(small("tries=silent"), 4, 2)
+    found.ends.codes[:3] = 5, 3, 255
+    kinds = [found.ends.codes.dtype.type]
+    while len(found.payoffs.worth) < 1 << 16:
+        found = arrays.with_more_payoffs(found, 2)
+        kinds.append(found.ends.codes.dtype.type)
+        assert found.ends.codes[:3].tolist() == [5, 3, 255]
+        assert 2 * len(found.payoffs.worth) - 1 <= np.iinfo(kinds[-1]).max
+    assert kinds == [np.uint8] * 4 + [np.uint16] * 8 + [np.int32]
 
 
 def test_symmetries_make_a_group():

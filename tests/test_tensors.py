@@ -56,7 +56,7 @@ def compared(compiled, plain, method, device, iterations=100):
 def test_a_sequence_form_is_solved_as_by_compiled_code(game, device):
     form = sequence_form(game)
     numbers = [compared(Regrets(form, method), plain_form(form), method, device) for method in METHODS]
-    assert numbers == [4 * form.num_sequences] * 4
+    assert numbers == [4 * form.num_sequences] * len(METHODS)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -64,7 +64,7 @@ def test_a_sequence_form_is_solved_as_by_compiled_code(game, device):
 def test_a_factored_form_is_solved_as_by_compiled_code(board, device):
     form = FactoredForm(load_game(f"dark_hex({board})"))
     numbers = [compared(FactoredRegrets(form, method), plain_form(form), method, device) for method in METHODS]
-    assert numbers == [4 * sum(len(side.actions) for side in form.sides)] * 4
+    assert numbers == [4 * sum(len(side.actions) for side in form.sides)] * len(METHODS)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
@@ -84,7 +84,7 @@ def test_more_seats_than_two(device):
     pytest.importorskip("pyspiel")
     form = sequence_form("openspiel:kuhn_poker(players=3)")
     numbers = [compared(Regrets(form, method), plain_form(form), method, device, 30) for method in METHODS]
-    assert numbers == [4 * form.num_sequences] * 4
+    assert numbers == [4 * form.num_sequences] * len(METHODS)
 
 
 def test_solve_on_a_device_gives_the_same_policy_and_resumes_either_way(tmp_path):

@@ -7,15 +7,13 @@ bench fails if the two sides' values differ by more than 1e-6.
 """
 
 import json
-import resource
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from foglight.bench.figures import Row, number
+from foglight.bench.figures import Row, number, output_of
 from foglight.games import load_game
 from foglight.names import BadInput
 
@@ -80,8 +78,8 @@ def tasks(games: list[str] | None, peer: str | None) -> list[tuple[str, Callable
 
 
 def _measure(game: str, peer: str | None) -> list[Row]:
-    ours = _output([sys.executable, "-m", "foglight.bench.phantom", game])
-    theirs = None if peer is None else _output([peer, "-c", _PEER, GAMES[game]])
+    ours = output_of([sys.executable, "-m", "foglight.bench.phantom", game])
+    theirs = None if peer is None else output_of([peer, "-c", _PEER, GAMES[game]])
     if theirs is not None:
         for one, other in zip((ours["value"], *ours["best"]), (theirs["value"], *theirs["best"]), strict=True):
             if abs(one - other) > _TOLERANCE:
@@ -89,21 +87,9 @@ def _measure(game: str, peer: str | None) -> list[Row]:
     return [_Result(game, ours, theirs)]
 
 
-def _output(command: list[str]) -> Any:
-    """What a process prints as the last line, read as JSON."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise BadInput(f"cannot run {command[0]}: {error.strerror}") from None
-    if done.returncode != 0:
-        raise BadInput(f"{command[0]} failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
-    try:
-        return json.loads(done.stdout.strip().splitlines()[-1])
-    except (IndexError, ValueError):
-        raise BadInput(f"{command[0]} printed no measurements; is it a Python?") from None
-
-
 def _ours(name: str) -> dict[str, Any]:
+    import resource  # Windows has none, and cannot run this bench
+
     from foglight.policies import Uniform
     from foglight.solving.factored.form import FactoredForm, best_response, gaps, value
     from foglight.solving.factored.policies import plans_of

@@ -136,7 +136,7 @@ class TrunkSolver:
 
 
 def solve_trunk(trunk: Trunk, evaluator: Evaluator, iterations: int = 100, method: str = "cfr+") -> Tabular:
-    """A policy for the trunk, with an evaluator at its leaves; `method` is cfr, cfr+, dcfr or pcfr+.
+    """A policy for the trunk, with an evaluator at its leaves; `method` is cfr, cfr+, dcfr, pcfr+ or sapcfr+.
 
     >>> trunk = fl.Trunk("kuhn_poker", depth=3)
     >>> policy = fl.solve_trunk(trunk, fl.Oracle(iterations=50), iterations=50)

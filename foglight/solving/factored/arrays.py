@@ -6,9 +6,11 @@ import numpy as np
 from numpy import int64, uint64
 
 from foglight.compile import jitable, kernel
+from foglight.randomness import mix
 from foglight.rules import Game, max_legal, new_worlds, num_actions, num_players
 
 LENGTH = 1 << 10  # of arrays at first
+PAYOFFS_AT_FIRST = 16  # different ones for which there is room
 
 
 class States(NamedTuple):
@@ -16,8 +18,9 @@ class States(NamedTuple):
 
     seats: np.ndarray  # int8: whose it is
     begins: np.ndarray  # int32: the sequence of its first action
-    parents: np.ndarray  # int32: a sequence that leads to it
-    born: np.ndarray  # int32: the block at which it was found
+    parents: np.ndarray  # int32: the first sequence found to lead to it
+    seen: np.ndarray  # int32: what the seat observed of that sequence's last action
+    following: np.ndarray  # int32: the next state of the same parent, plus 1; 0 for none
     lengths: np.ndarray  # int16: the length of a history that leads to it
     pasts: np.ndarray  # int8 or int16[, length]: the actions of that history
 
@@ -27,17 +30,46 @@ class Sequences(NamedTuple):
 
     actions: np.ndarray  # int16: the last action; -1 for a root
     owners: np.ndarray  # int32: the information state at which it is taken
+    heads: np.ndarray  # int32: the first of the states that follow, plus 1; 0 for none
     kept: np.ndarray  # uint8 or int64: the symmetries that leave the seat's own actions so far as they are, as bits
-    weights: np.ndarray  # float64: 1 / the number of mirror images that the sequence stands for
 
 
 class Links(NamedTuple):
+    """Further sequences that lead to information states."""
+
     states: np.ndarray  # int32: an information state
     parents: np.ndarray  # int32: a sequence that leads to it
 
 
+class Ends(NamedTuple):
+    """Where common histories end, except those that pay the shift."""
+
+    rows: np.ndarray  # int32[, 2]: the row of each seat
+    codes: np.ndarray  # uint8, uint16 or int32: number of the payoff * symmetries + turn from row 0 to row 1
+
+
+class Payoffs(NamedTuple):
+    """Different payoffs of ends."""
+
+    worth: np.ndarray  # float32: of seat 0 less the shift, times its probability by chance and its mirror images
+
+
+class Opens(NamedTuple):
+    """Laid-open worlds, and what actions do there, as far as it is known."""
+
+    worlds: np.ndarray  # uint64[, width]
+    movers: np.ndarray  # int64
+    payoffs: np.ndarray  # float64[, seats], where the game is over
+    pasts: np.ndarray  # int16[, levels]: a history that leads there
+    lengths: np.ndarray  # int64: its length
+    turned: np.ndarray  # int32[, symmetries]: the number of each mirror image, plus 1; 0 where it is not known yet
+    after: np.ndarray  # int32[, actions]: the laid-open world after an action, plus 1; 0 where it is not known yet
+    heard: np.ndarray  # int32[, actions]: what the other seat observes of that action
+    seen: np.ndarray  # int32[, actions]: what the mover observed of an action that led here; NOTHING: not known yet
+
+
 class Lists(NamedTuple):
-    """Lists 0 and 1 hold the roots of the two seats."""
+    """List 0 holds the root of the seat."""
 
     rows: np.ndarray  # int32: the number among the rows of its seat, plus 1; 0 if no common history ends with it
     begins: np.ndarray  # uint32: the first item
@@ -48,41 +80,32 @@ class Items(NamedTuple):
     codes: np.ndarray  # int32: sequence * symmetries + turn
 
 
-class Ends(NamedTuple):
-    """Where common histories end, except those that pay the shift."""
-
-    rows: np.ndarray  # int32[, 2]: the row of each seat
-    turns: np.ndarray  # int8[, 2]: the symmetry that takes the row to where it fits
-    payoffs: np.ndarray  # float32: of seat 0 less the shift, times its probability by chance and its mirror images
-
-
-class Opens(NamedTuple):
-    """Laid-open worlds."""
-
-    worlds: np.ndarray  # uint64[, width]
-    movers: np.ndarray  # int64
-    payoffs: np.ndarray  # float64[, seats], where the game is over
-    pasts: np.ndarray  # int16[, levels]: a history that leads there
-    lengths: np.ndarray  # int64: its length
-    turned: np.ndarray  # int32[, symmetries]: the number of each mirror image, plus 1; 0 where it is not known yet
-
-
 class Blocks(NamedTuple):
     """What the mover may do, for a list and a laid-open world in the list's mirror image."""
 
-    begins: np.ndarray  # uint32: the first outcome
-    sizes: np.ndarray  # int16: how many
-    views: np.ndarray  # uint64: the laid-open world, mixed with what the mover has observed since its last action
-    following: np.ndarray  # int32: the next block of the same list, plus 1; 0 for none
+    fields: np.ndarray  # int32[, 3]: the columns below; the last outcome is before the first of the next block
+
+
+VIEW, FIRST, FOLLOWING = range(3)  # the view; the first outcome; the next block of the same list plus 1, 0 for none
 
 
 class Outcomes(NamedTuple):
     """Common transitions of a block."""
 
-    opens: np.ndarray  # int32: the laid-open world that follows
-    lists: np.ndarray  # int32: the list of the mover that follows; -1 where the game ends with the shift
-    turns: np.ndarray  # int8: its turn
-    heard: np.ndarray  # int32: what the other seat observes
+    codes: np.ndarray  # uint8 or int32: action in the list's mirror image * symmetries + turn of the next list
+    lists: np.ndarray  # int32: the next list of the mover, or SHIFTED
+
+
+SHIFTED = -1  # the game ends with the shift
+
+
+class Known(NamedTuple):
+    """What a walk remembers of one seat."""
+
+    lists: Lists
+    items: Items
+    blocks: Blocks
+    outcomes: Outcomes
 
 
 class Table(NamedTuple):
@@ -92,37 +115,47 @@ class Table(NamedTuple):
     numbers: np.ndarray
 
 
+class ListTable(NamedTuple):
+    """A hash table of lists. Their keys are found from their items, and compared only if 16 bits agree."""
+
+    numbers: np.ndarray  # int32: the list, plus 1; 0 for a free slot
+    marks: np.ndarray  # uint16
+
+
 class Found(NamedTuple):
     """What a walk finds, in arrays that grow."""
 
     states: States
     sequences: Sequences
     links: Links
-    lists: Lists
-    items: Items
     ends: Ends
+    payoffs: Payoffs
     opens: Opens
-    blocks: Blocks
-    outcomes: Outcomes
+    known: tuple[Known, Known]
 
 
-KINDS = len(Found._fields)
-STATES, SEQUENCES, LINKS, LISTS, ITEMS, ENDS, OPENS, BLOCKS, OUTCOMES = range(KINDS)
-LEVEL, FRESH, ROWS = KINDS, KINDS + 1, KINDS + 2  # in `counts`, after how many there are of each kind
+STATES, SEQUENCES, LINKS, ENDS, PAYOFFS, OPENS = range(6)  # in `counts`: how many there are of each kind,
+LISTS, ITEMS, BLOCKS, OUTCOMES = range(6, 14, 2)  # and of these for seats 0 and 1;
+ROWS, LIVE = 14, 16  # rows of seats 0 and 1; the first list that the seat's table holds
+VIEWS, KEYED, LEVEL, FRESH, BORN = range(18, 23)  # KEYED: states in the table; BORN: states before the present block
+COUNTS = 23
 
 
 class Tables(NamedTuple):
-    states: Table
-    lists: Table
+    states: Table  # before which the seat has observed something since its last action
     opens: Table
+    views: Table  # of views with what the mover has observed since its last action
+    lists: tuple[ListTable, ListTable]
 
 
 class Levels(NamedTuple):
     """The common history that the walk has come to, by level."""
 
     opens: np.ndarray  # int64: the laid-open world
+    seen: np.ndarray  # int64: the same in the mirror image of the mover's list
     lists: np.ndarray  # int64[, 2]
     turns: np.ndarray  # int64[, 2]
+    landed: np.ndarray  # int64[, 2]: the laid-open world after each seat's last common transition
     memory: np.ndarray  # uint64[, 2]: a hash of what each seat has observed since its last action; 0 for nothing
     alike: np.ndarray  # int64: the symmetries that leave the common history as it is, as bits
     odds: np.ndarray  # float64: the probability by chance
@@ -145,6 +178,7 @@ class Closure(NamedTuple):
     turns: np.ndarray  # int64
     pasts: np.ndarray  # int16[, levels]
     lengths: np.ndarray  # int64
+    seen: np.ndarray  # int64: what the mover observed of its last action
 
 
 class Moves(NamedTuple):
@@ -182,7 +216,7 @@ def lengthen(arrays: Any, used: int, spare: int) -> None:
     """Make arrays longer, in place, if there is too little room."""
     if used + spare > len(arrays[0]):
         for array in arrays:
-            array.resize((used + used // 4 + 2 * spare, *array.shape[1:]), refcheck=False)
+            array.resize((used + used // 32 + 2 * spare, *array.shape[1:]), refcheck=False)
 
 
 def with_room(table: Table, entries: int) -> Table:
@@ -195,25 +229,49 @@ def with_room(table: Table, entries: int) -> Table:
     return larger
 
 
+def with_more_payoffs(found: Found, symmetries: int) -> Found:
+    """The same with room for twice as many different payoffs."""
+    worth = np.append(found.payoffs.worth, np.zeros_like(found.payoffs.worth))
+    codes = found.ends.codes.astype(_code(len(worth) * symmetries), copy=False)
+    return found._replace(payoffs=Payoffs(worth), ends=Ends(found.ends.rows, codes))
+
+
+def _code(codes: int) -> Any:
+    """The smallest kind of number for so many codes."""
+    return next(kind for kind in (np.uint8, np.uint16, np.int32) if codes <= np.iinfo(kind).max + 1)
+
+
+def new_tables() -> Tables:
+    def zeros(kind: Any) -> np.ndarray:
+        return np.zeros(2 * LENGTH, kind)
+
+    first, second, third = (Table(zeros(np.uint64), zeros(np.int32)) for _ in range(3))
+    lists = ListTable(zeros(np.int32), zeros(np.uint16)), ListTable(zeros(np.int32), zeros(np.uint16))
+    return Tables(first, second, third, lists)
+
+
 def new_found(game: Game, levels: int, symmetries: int) -> Found:
     def zeros(kind: Any, *shape: int) -> np.ndarray:
         return np.zeros((LENGTH, *shape), kind)
 
-    i8, i16, i32, i64, u32 = np.int8, np.int16, np.int32, np.int64, np.uint32
-    action, bits = i8 if num_actions(game) < 128 else i16, np.uint8 if symmetries <= 8 else i64
+    def known() -> Known:
+        lists = Lists(zeros(i32), zeros(u32), zeros(i32))
+        return Known(lists, Items(zeros(i32)), Blocks(zeros(i32, 3)), Outcomes(zeros(code), zeros(i32)))
+
+    i8, i16, i32, i64, u32, actions = np.int8, np.int16, np.int32, np.int64, np.uint32, num_actions(game)
+    code = np.uint8 if actions * symmetries <= 256 else i32
+    action, bits = i8 if actions < 128 else i16, np.uint8 if symmetries <= 8 else i64
     return Found(
-        States(zeros(i8), zeros(i32), zeros(i32), zeros(i32), zeros(i16), zeros(action, levels)),
-        Sequences(zeros(i16), zeros(i32), zeros(bits), zeros(float)),
+        States(zeros(i8), zeros(i32), zeros(i32), zeros(i32), zeros(i32), zeros(i16), zeros(action, levels)),
+        Sequences(zeros(i16), zeros(i32), zeros(i32), zeros(bits)),
         Links(zeros(i32), zeros(i32)),
-        Lists(zeros(i32), zeros(u32), zeros(i32)),
-        Items(zeros(i32)),
-        Ends(zeros(i32, 2), zeros(i8, 2), zeros(np.float32)),
+        Ends(zeros(i32, 2), zeros(_code(PAYOFFS_AT_FIRST * symmetries))),
+        Payoffs(np.zeros(PAYOFFS_AT_FIRST, np.float32)),
         Opens(
             new_worlds(game, LENGTH), zeros(i64), zeros(float, num_players(game)), zeros(i16, levels), zeros(i64),
-            zeros(i32, symmetries),
+            zeros(i32, symmetries), zeros(i32, actions), zeros(i32, actions), zeros(i32, actions),
         ),
-        Blocks(zeros(u32), zeros(i16), zeros(np.uint64), zeros(i32)),
-        Outcomes(zeros(i32), zeros(i32), zeros(i8), zeros(i32)),
+        (known(), known()),
     )  # fmt: skip
 
 
@@ -223,8 +281,8 @@ def new_levels(game: Game, levels: int) -> Levels:
 
     most = max_legal(game)
     return Levels(
-        zeros(), zeros(2), zeros(2), zeros(2, kind=np.uint64), zeros(), zeros(kind=float), zeros(), zeros(), zeros(),
-        zeros(num_actions(game)), zeros(num_actions(game)), zeros(most), zeros(most, kind=float),
+        zeros(), zeros(), zeros(2), zeros(2), zeros(2), zeros(2, kind=np.uint64), zeros(), zeros(kind=float), zeros(),
+        zeros(), zeros(), zeros(num_actions(game)), zeros(num_actions(game)), zeros(most), zeros(most, kind=float),
     )  # fmt: skip
 
 
@@ -236,7 +294,7 @@ def new_room(game: Game, levels: int, items: int) -> Room:
     return Room(
         Closure(
             new_worlds(game, items), np.zeros(items, np.uint64), zeros(items), zeros(items), zeros(items),
-            np.zeros((items, levels), np.int16), zeros(items),
+            np.zeros((items, levels), np.int16), zeros(items), zeros(items),
         ),
         Moves(*(zeros(items * most) for _ in Moves._fields)),
         Labels(*(zeros(num_actions(game)) for _ in Labels._fields)),
@@ -261,6 +319,44 @@ def find_slot(keys, key):
             return slot
         slot = slot + 1 if slot + 1 < len(keys) else 0
     return -1 - slot
+
+
+@jitable
+def list_slot(table, known, name):
+    """The slot of a list with this key, or -1 minus the free slot where it would go."""
+    slot = int64((name >> uint64(32)) * uint64(len(table.numbers)) >> uint64(32))
+    mark = np.uint16(name & uint64(0xFFFF))
+    while table.numbers[slot] != 0:
+        if table.marks[slot] == mark and list_key(known, int64(table.numbers[slot]) - 1) == name:
+            return slot
+        slot = slot + 1 if slot + 1 < len(table.numbers) else 0
+    return -1 - slot
+
+
+@jitable
+def list_key(known, number):
+    """The key of a list: a hash of its items in any order."""
+    name = uint64(1)
+    for k in range(int64(known.lists.begins[number]), int64(known.lists.begins[number + 1])):
+        name ^= mix(uint64(known.items.codes[k]))
+    return mix(name)
+
+
+@jitable
+def enter_list(table, slot, name, number):
+    """Enter a list at the free slot that `list_slot` gave."""
+    table.numbers[-1 - slot], table.marks[-1 - slot] = number + 1, np.uint16(name & uint64(0xFFFF))
+
+
+@kernel
+def enter_lists(table, known, first, last):
+    """Enter these lists into a table."""
+    for number in range(first, last):
+        name = list_key(known, number)
+        slot = int64((name >> uint64(32)) * uint64(len(table.numbers)) >> uint64(32))
+        while table.numbers[slot] != 0:
+            slot = slot + 1 if slot + 1 < len(table.numbers) else 0
+        enter_list(table, -1 - slot, name, number)
 
 
 @jitable

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foglight.compile import kernel
-from foglight.solving.factored.form import FactoredForm, Side, best_response, respond
+from foglight.solving.factored.form import FactoredForm, best_response, respond
+from foglight.solving.factored.parts import Side
 
 _SUPPORT = 1e-6  # plans from which on a sequence is in the first program
 _GAIN = 1e-9  # that best responses may have at the end
@@ -101,7 +102,8 @@ def _solve(form: FactoredForm, supports: list[np.ndarray]) -> tuple[float, tuple
     chosen = [np.flatnonzero(support) for support in supports]
     fits = [_fits(side, own) for side, own in zip(form.sides, chosen, strict=True)]
     shape = form.sides[0].num_rows, form.sides[1].num_rows
-    payoffs = sparse.csr_array((form.ends.payoffs.astype(float), (form.ends.rows[:, 0], form.ends.rows[:, 1])), shape)
+    meetings = form.ends.of[0]
+    payoffs = sparse.csr_array((form.ends.payoffs.astype(float), meetings.rows, meetings.begins), shape)
     earned = fits[1].T @ (payoffs.T @ fits[0])
     flow, theirs = (_flow(side, own) for side, own in zip(form.sides, chosen, strict=True))
     n, states = len(chosen[0]), theirs.shape[0]
@@ -191,9 +193,10 @@ def _bound(form: FactoredForm, seat: int, plan: np.ndarray) -> Fraction | None:
     other, ends = 1 - seat, form.ends
     images = [np.rint(1.0 / side.weights).astype(np.int64) for side in form.sides]
     times = math.lcm(*(int(n) for own in images for n in np.unique(own)))
-    payoffs = (ends.payoffs if other == 0 else -ends.payoffs).astype(np.int64)
+    worth = ends.payoffs if other == 0 else -ends.payoffs
+    payoffs = worth.astype(np.int64)
     scale = int(plan[0]) * times * times
-    if (payoffs != (ends.payoffs if other == 0 else -ends.payoffs)).any() or not float(ends.shift).is_integer():
+    if (payoffs != worth).any() or not float(ends.shift).is_integer():
         return None
     if scale * int(abs(payoffs).sum()) > _LARGEST:
         return None
@@ -201,7 +204,8 @@ def _bound(form: FactoredForm, seat: int, plan: np.ndarray) -> Fraction | None:
     chances, values = np.zeros(own.num_rows, np.int64), np.zeros(their.num_rows, np.int64)
     sizes = np.diff(own.entry_begins)
     np.add.at(chances, own.rows, np.repeat(plan * (times // images[seat]), sizes))
-    np.add.at(values, ends.rows[:, other], payoffs * chances[ends.rows[:, seat]])
+    pairs = ends.rows
+    np.add.at(values, pairs[:, other], payoffs * chances[pairs[:, seat]])
     sums = np.concatenate([[0], np.cumsum(values[their.rows])])
     gradient = np.diff(sums[their.entry_begins]) * (times // images[other])
     respond(their, form.group, gradient[None])

@@ -14,26 +14,33 @@ from foglight.rules import (
     begin,
     copy_world,
     key,
-    lay_open,
     legal,
     observe,
     player,
     position,
-    returns,
     transition,
 )
 from foglight.solving.factored.arrays import (
     BLOCKS,
+    BORN,
+    FIRST,
+    FOLLOWING,
     ITEMS,
+    KEYED,
     LINKS,
     LISTS,
-    OPENS,
     OUTCOMES,
     SEQUENCES,
+    SHIFTED,
     STATES,
+    VIEW,
+    VIEWS,
     enter,
+    enter_list,
     find_slot,
+    list_slot,
 )
+from foglight.solving.factored.opens import open_number, replay, turned_open
 
 _UNKNOWN, _PRIVATE = -1, -2  # kinds of an action; others are numbers of common transitions
 
@@ -69,61 +76,6 @@ def count_bits(fixed):
 
 
 @jitable
-def recall(memory, observation):
-    """A hash of what a seat has observed, with one more observation."""
-    return memory if observation == NOTHING else mix(memory + uint64(observation) + uint64(1))
-
-
-@jitable
-def _replay(game, past, length, image, world, room):
-    """Make `world` the world after these actions, each replaced by its image; `room` is another world."""
-    for i in range(len(world)):
-        room[i] = uint64(0)
-    begin(game, room)
-    for a in range(length):
-        transition(game, room, int64(image[past[a]]), world)
-        copy_world(game, room, world)
-    copy_world(game, world, room)
-
-
-@jitable
-def open_number(game, world, past, length, image, action, table, opens, counts):
-    """The number of a world when laid open; it comes after the mirror image of a past, and an action unless that is -1.
-
-    A new one is added.
-    """
-    n = counts[OPENS]
-    copy_world(game, opens.worlds[n], world)
-    lay_open(game, opens.worlds[n])
-    code = uint64(position(game, opens.worlds[n]))
-    slot = find_slot(table.keys, code)
-    if slot >= 0:
-        return int64(table.numbers[slot])
-    enter(table, slot, code, n)
-    counts[OPENS], opens.movers[n], opens.lengths[n] = n + 1, player(game, world), length
-    if opens.movers[n] == TERMINAL:
-        returns(game, world, opens.payoffs[n])
-    for a in range(length):
-        opens.pasts[n, a] = image[past[a]]
-    if action >= 0:
-        opens.pasts[n, length] = action
-        opens.lengths[n] += 1
-    opens.turned[n, 0] = n + 1
-    return n
-
-
-@jitable
-def turned_open(game, group, number, turn, table, opens, counts, worlds):
-    """The number of the mirror image of a laid-open world."""
-    if opens.turned[number, turn] == 0:
-        image, past, length = group.images[turn], opens.pasts[number], opens.lengths[number]
-        _replay(game, past, length, image, worlds[0], worlds[1])
-        other = open_number(game, worlds[0], past, length, image, -1, table, opens, counts)
-        opens.turned[number, turn], opens.turned[other, group.inverse[turn]] = other + 1, number + 1
-    return int64(opens.turned[number, turn]) - 1
-
-
-@jitable
 def _lineage(found, sequence, out):
     """Write a seat's own actions up to a sequence, the last first; returns their number."""
     n = 0
@@ -135,71 +87,123 @@ def _lineage(found, sequence, out):
 
 
 @jitable
-def _write_items(game, group, found, history, level, mover, room):
-    """Write the items of the mover's list, each with a world that fits; returns their number, or -1 without room."""
-    closure, symmetries, images, product = room.closure, len(group.images), group.images, group.product
-    number, turn = history.lists[level, mover], history.turns[level, mover]
-    start = int64(found.lists.begins[number])
-    n = int64(found.lists.begins[number + 1]) - start
+def _write_items(group, found, history, level, mover, room):
+    """Write the items of the mover's list, without their worlds; returns their number, or -1 without room."""
+    closure, known, symmetries = room.closure, found.known[mover], len(group.images)
+    number = history.lists[level, mover]
+    start = int64(known.lists.begins[number])
+    n = int64(known.lists.begins[number + 1]) - start
     if n > len(closure.last):
         return -1
-    first = int64(found.items.codes[found.lists.begins[history.lists[level, 1 - mover]]])
-    others = _lineage(found, first // symmetries, room.other)
-    other_turn = product[history.turns[level, 1 - mover], first % symmetries]
     for i in range(n):
-        item = int64(found.items.codes[start + i])
+        item = int64(known.items.codes[start + i])
         closure.last[i], closure.turns[i] = item // symmetries, item % symmetries
-        back = group.inverse[product[turn, closure.turns[i]]]
-        mine, theirs, above, steps = _lineage(found, closure.last[i], room.own), others, -1, 0
-        world, after = room.worlds[0], closure.worlds[i]
-        for a in range(len(world)):
-            world[a] = uint64(0)
-        begin(game, world)
-        while True:
-            acting = player(game, world)
-            if acting == mover:
-                if mine == 0:
-                    break
-                mine -= 1
-                action = room.own[mine]
-            elif acting == CHANCE:
-                above += 1
-                while found.opens.movers[history.opens[above]] != CHANCE:
-                    above += 1
-                action = images[back, history.outcomes[above, history.done[above] - 1]]
-            else:
-                theirs -= 1
-                action = images[product[back, other_turn], room.other[theirs]]
-            closure.pasts[i, steps] = action
-            steps += 1
-            transition(game, world, action, after)
-            copy_world(game, world, after)
-        copy_world(game, after, world)
-        closure.lengths[i] = steps
     return n
 
 
 @jitable
-def _state_of(game, group, found, tables, mover, room, i, k, counts):
-    """The information state of an item with k legal actions; a new one is added, with its sequences."""
+def _write_world(game, group, found, tables, history, level, mover, room, i, counts):
+    """Write a world that fits an item of the mover's list, by replaying its actions and those of an item of the other.
+
+    What the mover observed of its last action is noted.
+    """
+    closure, images, product, other = room.closure, group.images, group.product, 1 - mover
+    known, number = found.known[other], history.lists[level, other]
+    first = int64(known.items.codes[known.lists.begins[number]])
+    theirs = _lineage(found, first // len(images), room.other)
+    other_turn = product[history.turns[level, other], first % len(images)]
+    back = group.inverse[product[history.turns[level, mover], closure.turns[i]]]
+    mine, above, steps = _lineage(found, closure.last[i], room.own), -1, 0
+    world, after = room.worlds[0], closure.worlds[i]
+    for a in range(len(world)):
+        world[a] = uint64(0)
+    begin(game, world)
+    closure.seen[i] = NOTHING
+    while True:
+        acting = player(game, world)
+        if acting == mover:
+            if mine == 0:
+                break
+            mine -= 1
+            action = room.own[mine]
+        elif acting == CHANCE:
+            above += 1
+            while found.opens.movers[history.opens[above]] != CHANCE:
+                above += 1
+            action = images[back, history.outcomes[above, history.done[above] - 1]]
+        else:
+            theirs -= 1
+            action = images[product[back, other_turn], room.other[theirs]]
+        closure.pasts[i, steps] = action
+        steps += 1
+        transition(game, world, action, after)
+        if acting == mover and mine == 0:
+            closure.seen[i] = observe(game, world, action, after, mover)
+            landed = open_number(game, after, closure.pasts[i], steps, images[0], -1, tables.opens, found.opens, counts)
+            found.opens.seen[landed, action] = closure.seen[i]
+        copy_world(game, world, after)
+    copy_world(game, after, world)
+    closure.lengths[i] = steps
+
+
+@jitable
+def _known_state(game, group, found, tables, history, level, mover, room, i, counts):
+    """The information state of an item that has been met before, found without a world; -1 if it has not.
+
+    A seat that has observed nothing since its last action knows that action, what it observed of it, and no more.
+    """
+    opens, last = found.opens, room.closure.last[i]
+    if last < 2 or history.memory[level, mover] != uint64(0):
+        return -1
+    back = group.inverse[group.product[history.turns[level, mover], room.closure.turns[i]]]
+    landed = turned_open(game, group, history.landed[level, mover], back, tables.opens, opens, counts, room.worlds)
+    seen = opens.seen[landed, found.sequences.actions[last]]
+    return _state_after(found, last, seen) if seen != NOTHING else -1
+
+
+@jitable
+def _state_after(found, last, seen):
+    """The information state after a sequence and what the seat observed of its last action; -1 if it is not known."""
+    state = int64(found.sequences.heads[last]) - 1
+    while state >= 0 and found.states.seen[state] != seen:
+        state = int64(found.states.following[state]) - 1
+    return state
+
+
+@jitable
+def _state_of(game, group, found, tables, mover, room, i, k, by_key, counts):
+    """The information state of an item with a world and k legal actions; a new one is added, with its sequences.
+
+    It is known by its last sequence and what the seat observed of it, or by its key, if the seat observed more.
+    """
     states, sequences, closure, actions = found.states, found.sequences, room.closure, room.actions
     last = closure.last[i]
-    fixed, reps = int64(sequences.kept[last]), 0
+    fixed, reps, name, slot = int64(sequences.kept[last]), 0, uint64(0), 0
     for j in range(k):
         image, _ = first_image(group, fixed, actions[j])
         if image == actions[j]:
             room.ranks[j] = reps
             reps += 1
-    name = key(game, closure.worlds[i], mover)
-    if mover == 1:
-        name = mix(name)
-    slot = find_slot(tables.states.keys, name)
-    if slot >= 0:
-        return int64(tables.states.numbers[slot])
+    if by_key:
+        name = key(game, closure.worlds[i], mover)
+        if mover == 1:
+            name = mix(name)
+        slot = find_slot(tables.states.keys, name)
+        if slot >= 0:
+            return int64(tables.states.numbers[slot])
+    else:
+        state = _state_after(found, last, closure.seen[i])
+        if state >= 0:
+            return state
     state, begin_at = counts[STATES], counts[SEQUENCES]
-    enter(tables.states, slot, name, state)
     states.seats[state], states.begins[state], states.parents[state] = mover, begin_at, last
-    states.born[state], states.lengths[state] = counts[BLOCKS], closure.lengths[i]
+    if by_key:
+        enter(tables.states, slot, name, state)
+        counts[KEYED] += 1
+    else:
+        states.seen[state], states.following[state] = closure.seen[i], sequences.heads[last]
+        sequences.heads[last] = state + 1
+    states.lengths[state] = closure.lengths[i]
     for a in range(closure.lengths[i]):
         states.pasts[state, a] = closure.pasts[i, a]
     for j in range(k):
@@ -207,9 +211,7 @@ def _state_of(game, group, found, tables, mover, room, i, k, counts):
         if image == actions[j]:
             s = begin_at + room.ranks[j]
             sequences.kept[s] = _fixing(group, fixed, image)
-            sequences.actions[s], sequences.owners[s] = image, state
-            sequences.weights[s] = sequences.weights[last] * count_bits(int64(sequences.kept[s])) / count_bits(fixed)
-    _add_link(found.links, state, last, counts)
+            sequences.actions[s], sequences.owners[s], sequences.heads[s] = image, state, 0
     counts[STATES] += 1
     counts[SEQUENCES] += reps
     return state
@@ -222,23 +224,42 @@ def _add_link(links, state, parent, counts):
 
 
 @jitable
-def _kind_of(game, group, found, tables, seen, mover, room, i, action, labels, framed, counts):
-    """What an action does in the list's mirror image: private, or the number of a common transition; and how many.
-
-    worlds[1] is the item's world in that mirror image, if it is `framed`.
-    """
-    closure, world, after = room.closure, room.worlds[1], room.worlds[2]
+def _note_transition(game, group, found, tables, seen, mover, room, i, action, counts):
+    """Note what an action does in a laid-open world: that of item i in the list's mirror image."""
+    closure, opens, world, after = room.closure, found.opens, room.worlds[1], room.worlds[2]
     image = group.images[closure.turns[i]]
-    if not framed:
-        if closure.turns[i] == 0:
-            copy_world(game, world, closure.worlds[i])
-        else:
-            _replay(game, closure.pasts[i], closure.lengths[i], image, world, after)
+    replay(game, closure.pasts[i], closure.lengths[i], image, world, after)
     transition(game, world, action, after)
-    heard = observe(game, world, action, after, 1 - mover)
-    now = open_number(
-        game, after, closure.pasts[i], closure.lengths[i], image, action, tables.opens, found.opens, counts
+    opens.heard[seen, action] = observe(game, world, action, after, 1 - mover)
+    opens.after[seen, action] = 1 + open_number(
+        game, after, closure.pasts[i], closure.lengths[i], image, action, tables.opens, opens, counts
     )
+
+
+@jitable
+def _copy_actions(found, state, room, counts):
+    """Write the actions of an information state, which stand for no others; returns their number."""
+    begin_at = int64(found.states.begins[state])
+    k = counts[SEQUENCES] if state + 1 == counts[STATES] else int64(found.states.begins[state + 1])
+    for j in range(k - begin_at):
+        room.actions[j], room.ranks[j] = found.sequences.actions[begin_at + j], j
+    return k - begin_at
+
+
+@jitable
+def _all_common(opens, seen, image, actions, k):
+    """Whether these actions are known to have common transitions, for which no world is needed."""
+    for j in range(k):
+        now, heard = int64(opens.after[seen, image[actions[j]]]) - 1, opens.heard[seen, image[actions[j]]]
+        if now < 0 or (now == seen and heard == NOTHING):
+            return False
+    return True
+
+
+@jitable
+def _kind_of(opens, seen, action, room, labels):
+    """What an action does in the list's mirror image: private, or the number of a common transition; and how many."""
+    now, heard = int64(opens.after[seen, action]) - 1, int64(opens.heard[seen, action])
     if now == seen and heard == NOTHING:
         return _PRIVATE, labels
     m = 0
@@ -255,21 +276,32 @@ def _kind_of(game, group, found, tables, seen, mover, room, i, action, labels, f
 def _expand(game, group, found, tables, history, level, mover, seen, room, counts):
     """Find what the mover may do; returns the number of common transitions, or -1 without room.
 
-    The items of its list are seen one by one. What follows from each by private actions is added from `start` on.
+    The items of its list are seen one by one. What follows from each by private actions is added from `start` on. An
+    item of the list gets a world only if one is needed.
     """
     closure, moves, labels, actions = room.closure, room.moves, room.labels, room.actions
     images, product, inverse = group.images, group.product, group.inverse
+    states, sequences, opens = found.states, found.sequences, found.opens
     kinds, number = history.kinds[level], 0
     kinds[:] = _UNKNOWN
-    items = _write_items(game, group, found, history, level, mover, room)
+    items = _write_items(group, found, history, level, mover, room)
     if items < 0:
         return -1
     n, start, source, i, extras, moved = items, items, 0, 0, 0, 0
     while True:
-        k = legal(game, closure.worlds[i], actions)
-        state = _state_of(game, group, found, tables, mover, room, i, k, counts)
+        fixed, turn = int64(sequences.kept[closure.last[i]]), closure.turns[i]
+        state, k = -1, 0
+        if i < items and fixed == 1:
+            state = _known_state(game, group, found, tables, history, level, mover, room, i, counts)
+            if state >= 0:
+                k = _copy_actions(found, state, room, counts)
+        if i < items and not (state >= 0 and _all_common(opens, seen, images[turn], actions, k)):
+            _write_world(game, group, found, tables, history, level, mover, room, i, counts)
+        if state < 0:
+            k = legal(game, closure.worlds[i], actions)
+            by_key = i < items and history.memory[level, mover] != uint64(0)
+            state = _state_of(game, group, found, tables, mover, room, i, k, by_key, counts)
         closure.states[i] = state
-        fixed, turn, framed = int64(found.sequences.kept[closure.last[i]]), closure.turns[i], False
         for j in range(k):
             image, how = first_image(group, fixed, actions[j])
             b = j
@@ -277,12 +309,14 @@ def _expand(game, group, found, tables, history, level, mover, seen, room, count
                 b = 0
                 while actions[b] != image:
                     b += 1
-            sequence = int64(found.states.begins[state]) + room.ranks[b]
+            sequence = int64(states.begins[state]) + room.ranks[b]
             real, now = images[turn, actions[j]], product[turn, inverse[how]]
             m = kinds[real]
             if m == _UNKNOWN:
-                m, number = _kind_of(game, group, found, tables, seen, mover, room, i, real, number, framed, counts)
-                kinds[real], framed = m, True
+                if opens.after[seen, real] == 0:
+                    _note_transition(game, group, found, tables, seen, mover, room, i, real, counts)
+                m, number = _kind_of(opens, seen, real, room, number)
+                kinds[real] = m
             if m != _PRIVATE:
                 moves.last[moved], moves.turns[moved], moves.following[moved] = sequence, now, -1
                 if labels.heads[m] < 0:
@@ -292,12 +326,9 @@ def _expand(game, group, found, tables, history, level, mover, seen, room, count
                 labels.tails[m] = moved
                 moved += 1
                 continue
-            after = room.worlds[2]
-            if how == 0:
-                transition(game, closure.worlds[i], actions[j], after)
-            else:
-                _replay(game, closure.pasts[i], closure.lengths[i], images[how], room.worlds[0], after)
-                transition(game, room.worlds[0], image, after)
+            before, after = room.worlds[0], room.worlds[2]
+            replay(game, closure.pasts[i], closure.lengths[i], images[how], before, after)
+            transition(game, before, image, after)
             word = uint64(position(game, after))
             b = start
             while b < n and not (closure.words[b] == word and closure.turns[b] == now):
@@ -310,7 +341,7 @@ def _expand(game, group, found, tables, history, level, mover, seen, room, count
                 return -1
             copy_world(game, closure.worlds[n], after)
             closure.last[n], closure.turns[n], closure.words[n] = sequence, now, word
-            closure.lengths[n] = closure.lengths[i] + 1
+            closure.lengths[n], closure.seen[n] = closure.lengths[i] + 1, observe(game, before, image, after, mover)
             for a in range(closure.lengths[i]):
                 closure.pasts[n, a] = images[how, closure.pasts[i, a]]
             closure.pasts[n, closure.lengths[i]] = image
@@ -323,15 +354,15 @@ def _expand(game, group, found, tables, history, level, mover, seen, room, count
                 break
     for e in range(extras):
         child = closure.states[moves.item[e]]
-        if found.states.born[child] == counts[BLOCKS]:
+        if child >= counts[BORN]:
             _add_link(found.links, child, moves.parent[e], counts)
     return number
 
 
 @jitable
-def _add_list(group, found, tables, room, m, counts):
+def _add_list(group, found, tables, room, mover, m, counts):
     """The list of a common transition, and its turn; a new one is added."""
-    moves, lists, items, symmetries, product = room.moves, found.lists, found.items, len(group.images), group.product
+    moves, known, symmetries, product = room.moves, found.known[mover], len(group.images), group.product
     best, how = uint64(0), 0
     for t in range(symmetries):
         name, i = uint64(1), room.labels.heads[m]
@@ -341,34 +372,53 @@ def _add_list(group, found, tables, room, m, counts):
         if t == 0 or name < best:
             best, how = name, t
     best = mix(best)  # the first of several hashes is small
-    slot = find_slot(tables.lists.keys, best)
+    slot = list_slot(tables.lists[mover], known, best)
     if slot >= 0:
-        return int64(tables.lists.numbers[slot]), group.inverse[how]
-    number = counts[LISTS]
-    counts[LISTS] += 1
-    enter(tables.lists, slot, best, number)
+        return int64(tables.lists[mover].numbers[slot]) - 1, group.inverse[how]
+    number = counts[LISTS + mover]
+    counts[LISTS + mover] += 1
+    enter_list(tables.lists[mover], slot, best, number)
     i = room.labels.heads[m]
     while i >= 0:
-        items.codes[counts[ITEMS]] = moves.last[i] * symmetries + product[how, moves.turns[i]]
-        counts[ITEMS] += 1
+        known.items.codes[counts[ITEMS + mover]] = moves.last[i] * symmetries + product[how, moves.turns[i]]
+        counts[ITEMS + mover] += 1
         i = moves.following[i]
-    lists.begins[number + 1] = counts[ITEMS]
+    known.lists.rows[number], known.lists.blocks[number] = 0, 0
+    known.lists.begins[number + 1] = counts[ITEMS + mover]
     return number, group.inverse[how]
 
 
 @jitable
-def _add_block(group, shift, found, tables, room, labels, counts):
-    """Add what the mover may do, as far as it has been found."""
-    outcomes, opens = found.outcomes, found.opens
-    found.blocks.begins[counts[BLOCKS]], found.blocks.sizes[counts[BLOCKS]] = counts[OUTCOMES], labels
-    counts[BLOCKS] += 1
+def _add_block(group, shift, found, tables, room, mover, view, labels, counts):
+    """Add what the mover may do, as far as it has been found; returns the number of the block."""
+    blocks, outcomes, opens = found.known[mover].blocks.fields, found.known[mover].outcomes, found.opens
+    block = counts[BLOCKS + mover]
+    counts[BLOCKS + mover] += 1
+    counts[BORN] = counts[STATES]
+    blocks[block, VIEW], blocks[block, FIRST], blocks[block, FOLLOWING] = view, counts[OUTCOMES + mover], 0
     for m in range(labels):
-        e, after = counts[OUTCOMES], room.labels.opens[m]
-        counts[OUTCOMES] += 1
-        outcomes.opens[e], outcomes.heard[e] = after, room.labels.heard[m]
-        outcomes.lists[e] = -1
+        e, after, turn = counts[OUTCOMES + mover], room.labels.opens[m], 0
+        counts[OUTCOMES + mover] += 1
+        outcomes.lists[e] = SHIFTED
         if opens.movers[after] != TERMINAL or opens.payoffs[after, 0] != shift:
-            outcomes.lists[e], outcomes.turns[e] = _add_list(group, found, tables, room, m, counts)
+            outcomes.lists[e], turn = _add_list(group, found, tables, room, mover, m, counts)
+        outcomes.codes[e] = room.labels.actions[m] * len(group.images) + turn
+    blocks[block + 1, FIRST] = counts[OUTCOMES + mover]
+    return block
+
+
+@jitable
+def _view(seen, memory, turn, tables, counts):
+    """A number for a laid-open world and what the mover has observed since its last action."""
+    if memory == uint64(0):
+        return seen
+    name = mix(mix(memory + uint64(turn)) ^ uint64(seen))
+    slot = find_slot(tables.views.keys, name)
+    if slot >= 0:
+        return -1 - int64(tables.views.numbers[slot])
+    enter(tables.views, slot, name, counts[VIEWS])
+    counts[VIEWS] += 1
+    return -counts[VIEWS]
 
 
 @jitable
@@ -378,12 +428,12 @@ def look_up(game, group, shift, found, tables, history, level, mover, room, coun
     seen = turned_open(
         game, group, history.opens[level], group.inverse[turn], tables.opens, found.opens, counts, room.worlds
     )
-    view, blocks, here = uint64(seen), found.blocks, history.lists[level, mover]
-    if history.memory[level, mover] != uint64(0):
-        view = mix(mix(history.memory[level, mover] + uint64(turn)) ^ view)
-    block, last = int64(found.lists.blocks[here]) - 1, -1
-    while block >= 0 and blocks.views[block] != view:
-        last, block = block, int64(blocks.following[block]) - 1
+    history.seen[level] = seen
+    view = _view(seen, history.memory[level, mover], turn, tables, counts)
+    blocks, here, lists = found.known[mover].blocks.fields, history.lists[level, mover], found.known[mover].lists
+    block, last = int64(lists.blocks[here]) - 1, -1
+    while block >= 0 and blocks[block, VIEW] != view:
+        last, block = block, int64(blocks[block, FOLLOWING]) - 1
     if block < 0 or history.alike[level] != 1:
         labels = _expand(game, group, found, tables, history, level, mover, seen, room, counts)
         if labels < 0:
@@ -391,12 +441,11 @@ def look_up(game, group, shift, found, tables, history, level, mover, room, coun
         for m in range(labels):
             history.actions[level, m] = room.labels.actions[m]
         if block < 0:
-            block = counts[BLOCKS]
+            block = _add_block(group, shift, found, tables, room, mover, view, labels, counts)
             if last < 0:
-                found.lists.blocks[here] = block + 1
+                lists.blocks[here] = block + 1
             else:
-                blocks.following[last] = block + 1
-            blocks.views[block] = view
-            _add_block(group, shift, found, tables, room, labels, counts)
-    history.begins[level], history.sizes[level] = found.blocks.begins[block], found.blocks.sizes[block]
+                blocks[last, FOLLOWING] = block + 1
+    history.begins[level] = blocks[block, FIRST]
+    history.sizes[level] = int64(blocks[block + 1, FIRST]) - history.begins[level]
     return True

@@ -16,12 +16,11 @@ leave as it is occurs in several lines.
 Payoffs are less a constant, the commonest one, whose ends need not be kept. That changes no regret.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy import int64
 
-from foglight.compile import jitable, kernel
+from foglight.compile import kernel
 from foglight.names import BadInput
 from foglight.randomness import below, generator
 from foglight.rules import (
@@ -40,40 +39,14 @@ from foglight.rules import (
     returns,
     step,
 )
+from foglight.solving.factored.parts import Ends, meetings_of, side_of
 from foglight.solving.factored.products import Products
-from foglight.solving.factored.symmetry import Group, group_of
-from foglight.solving.factored.walk import TOO_LARGE, UNFIT, Walk, walk
+from foglight.solving.factored.symmetry import group_of
+from foglight.solving.factored.walk import TOO_LARGE, UNFIT, walk
 from foglight.solving.whole.tree import ADVICE, GIBIBYTE, TooLarge
 
-_END_BYTES = 14  # that an end takes
+_END_BYTES = 9  # that an end takes
 _GAMES = 1000  # random games from which the commonest payoff and the number of common histories are guessed
-
-
-class Side(NamedTuple):
-    """One seat's part of a form: I information states, S sequences, of which 0 is the root, R rows."""
-
-    begins: np.ndarray  # int32[I + 1]: the sequence of an information state's first action
-    fixed: np.ndarray  # uint8[I] or int64[I]: the symmetries that leave the seat's own past as it is, as bits
-    link_begins: np.ndarray  # int32[I + 1]
-    parents: np.ndarray  # int32[links]: the sequences that lead to an information state
-    child_begins: np.ndarray  # int32[S + 1]
-    children: np.ndarray  # int32[links]: the information states that a sequence leads to
-    actions: np.ndarray  # int16[S]: the action of a sequence; -1 for the root
-    weights: np.ndarray  # float64[S]: 1 / the number of mirror images that a sequence stands for
-    kept: np.ndarray  # uint8[S] or int64[S]: the symmetries that leave the sequence as it is, as bits
-    entry_begins: np.ndarray  # int64[S + 1]
-    rows: np.ndarray  # int32[E]: the rows that a sequence fits
-    turns: np.ndarray  # int8[E]: the symmetry that takes the sequence to where it fits
-    num_rows: int
-
-
-class Ends(NamedTuple):
-    """Where common histories end, except those that pay `shift`: T of them."""
-
-    rows: np.ndarray  # int32[T, 2]: the row of each seat
-    turns: np.ndarray  # int8[T, 2]: the symmetry that takes the row to where it fits
-    payoffs: np.ndarray  # float32[T]: of seat 0, less the shift, times the number of mirror images
-    shift: float
 
 
 class FactoredForm:
@@ -93,12 +66,15 @@ class FactoredForm:
             raise BadInput(f"{game} does not factor: what an action does depends on what the seats know")
         if outcome.result == TOO_LARGE:
             raise TooLarge(too_large)
-        self.sides = tuple(_side(outcome, seat, self.group) for seat in range(2))
+        symmetries = len(self.group.images)
+        self.sides = tuple(side_of(outcome, seat, symmetries) for seat in (0, 1))
+        worth = np.repeat(outcome.payoffs.worth, symmetries)
+        turns = (np.arange(len(worth)) % symmetries).astype(np.int8)
+        self.ends = Ends(meetings_of(outcome, self.sides), worth, turns, shift)
         states = outcome.states
         longest = int(states.lengths.max(initial=0))
         self.pasts = tuple(states.pasts[states.seats == seat, :longest] for seat in range(2))
         self.lengths = tuple(states.lengths[states.seats == seat] for seat in range(2))
-        self.ends = Ends(*outcome.ends, shift)
 
     @property
     def num_states(self) -> int:
@@ -107,66 +83,21 @@ class FactoredForm:
 
     @property
     def num_bytes(self) -> int:
-        parts = [*self.ends, *self.sides[0], *self.sides[1], *self.pasts, *self.lengths]
+        parts = [
+            *self.ends,
+            *self.ends.of[0],
+            *self.ends.of[1],
+            *self.sides[0],
+            *self.sides[1],
+            *self.pasts,
+            *self.lengths,
+        ]
         return sum(part.nbytes for part in parts if isinstance(part, np.ndarray))
 
     def zeros(self, images: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """By seat, an array over sequences."""
         first, second = (np.zeros((images, len(side.actions))) for side in self.sides)
         return first, second
-
-
-def _side(outcome: Walk, seat: int, group: Group) -> Side:
-    """One seat's part, with its information states and sequences numbered anew."""
-    own = outcome.states.seats == seat
-    numbers = np.cumsum(own) - 1
-    sizes = np.diff(np.append(outcome.states.begins, len(outcome.sequences.actions)))
-    own_sequences = np.concatenate([[seat == 0, seat == 1], np.repeat(own, sizes)])
-    states, sequences = int(own.sum()), int(own_sequences.sum())
-    renumbered = np.where(own_sequences, np.cumsum(own_sequences) - 1, -1).astype(np.int32)
-    mine = own[outcome.links.states]
-    links = numbers[outcome.links.states[mine]] * sequences + renumbered[outcome.links.parents[mine]]
-    links = np.unique(links)  # mirror images give the same ones
-    parents, owners = links % sequences, links // sequences
-    by_parent = np.argsort(parents, kind="stable")
-    entry_begins = np.zeros(sequences + 1, np.int64)
-    rows, turns = _entries(outcome.lists, outcome.items.codes, renumbered, len(group.images), entry_begins)
-    return Side(
-        np.append(renumbered[outcome.states.begins[own]], sequences).astype(np.int32),
-        outcome.sequences.kept[outcome.states.parents[own]],
-        np.searchsorted(owners, np.arange(states + 1)).astype(np.int32),
-        parents.astype(np.int32),
-        np.searchsorted(parents[by_parent], np.arange(sequences + 1)).astype(np.int32),
-        owners[by_parent].astype(np.int32),
-        outcome.sequences.actions[own_sequences],
-        outcome.sequences.weights[own_sequences],
-        outcome.sequences.kept[own_sequences],
-        entry_begins,
-        rows,
-        turns,
-        int(rows.max(initial=-1)) + 1,
-    )
-
-
-@kernel
-def _entries(lists, items, numbers, symmetries, begins):
-    """The rows that the sequences of a seat fit, and their turns, ordered by sequence; writes where each begins."""
-    for i in range(len(lists.rows) - 1):
-        if lists.rows[i]:
-            for k in range(int64(lists.begins[i]), int64(lists.begins[i + 1])):
-                begins[numbers[items[k] // symmetries] + 1] += 1  # those of the other seat have number -1
-    begins[0] = 0
-    for s in range(len(begins) - 1):
-        begins[s + 1] += begins[s]
-    rows, turns, free = np.zeros(begins[-1], np.int32), np.zeros(begins[-1], np.int8), begins[:-1].copy()
-    for i in range(len(lists.rows) - 1):
-        if lists.rows[i]:
-            for k in range(int64(lists.begins[i]), int64(lists.begins[i + 1])):
-                s = numbers[items[k] // symmetries]
-                if s >= 0:
-                    rows[free[s]], turns[free[s]] = lists.rows[i] - 1, items[k] % symmetries
-                    free[s] += 1
-    return rows, turns
 
 
 def _guessed_histories(game: Game) -> float:
@@ -214,21 +145,6 @@ def _play(game, random, payoffs):
             mover = player(game, world)
         returns(game, world, ends)
         payoffs[i] = ends[0]
-
-
-# Plans ---------------------------------------------------------------------------------------------
-
-
-@jitable
-def realise(side, behaviour, plan):
-    """Turn the symmetric behaviour of a seat into its plan."""
-    plan[0, 0] = 1.0
-    for i in range(len(side.begins) - 1):
-        reach = 0.0
-        for k in range(side.link_begins[i], side.link_begins[i + 1]):
-            reach += plan[0, side.parents[k]]
-        for s in range(side.begins[i], side.begins[i + 1]):
-            plan[0, s] = reach * behaviour[0, s]
 
 
 # Best responses and values --------------------------------------------------------------------------------------
@@ -284,7 +200,13 @@ def plan_of(form: FactoredForm, seat: int, behaviour: np.ndarray) -> np.ndarray:
 
 @kernel
 def _realise(side, behaviour, plan):
-    realise(side, behaviour, plan)
+    plan[0, 0] = 1.0
+    for i in range(len(side.begins) - 1):
+        reach = 0.0
+        for k in range(side.link_begins[i], side.link_begins[i + 1]):
+            reach += plan[0, side.parents[k]]
+        for s in range(side.begins[i], side.begins[i + 1]):
+            plan[0, s] = reach * behaviour[0, s]
 
 
 def normalised(form: FactoredForm, seat: int, sums: np.ndarray) -> np.ndarray:
@@ -305,9 +227,12 @@ def _normalise(side, sums, behaviour):
             behaviour[0, s] = sums[0, s] / total if total > 0.0 else 1.0 / side.weights[s] / images
 
 
-def gaps(form: FactoredForm, plans: Any) -> np.ndarray:
-    """How much each seat would gain by changing to a best response, float64[2]."""
-    products, gradients = Products(form, len(plans[0])), form.zeros(len(plans[0]))
+def gaps(form: FactoredForm, plans: Any, products: Products | None = None, room: Any = None) -> np.ndarray:
+    """How much each seat would gain by changing to a best response, float64[2].
+
+    A solver lends its products, and room for gradients.
+    """
+    products, gradients = products or Products(form, len(plans[0])), room or form.zeros(len(plans[0]))
     for seat in range(2):
         products.write_gradient(seat, plans[1 - seat], gradients[seat])
     now = _payoff(form, plans[0], gradients[0])

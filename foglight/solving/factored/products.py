@@ -1,5 +1,8 @@
 """Products of plans with the payoffs of a factored form, which give the gradients that solvers and best responses need.
 
+Regret minimisation soon leaves most sequences without a plan. So each product goes over what it starts from, and leaves
+out zeros.
+
 Those of large forms are done in two parts that run on two threads. A part has its own rows, or its own sequences, and
 adds up in the same order as one thread would: results are the same to the last bit.
 """
@@ -23,15 +26,15 @@ class Products:
 
     def __init__(self, form: "FactoredForm", images: int = 1) -> None:
         self.form = form
-        work = len(form.ends.payoffs) + sum(len(side.rows) for side in form.sides)
+        work = len(form.ends.of[0].codes) + sum(len(side.rows) for side in form.sides)
         parts = 2 if work > _LARGE and images == 1 else 1
         rows = max(side.num_rows for side in form.sides)
         self._chances, self._values = np.zeros((images, rows)), np.zeros((images, rows))
         self._pool = ThreadPoolExecutor(parts) if parts > 1 else None
         # by seat, where to cut: rows by entries, rows by ends, sequences by entries
-        self._of_chances = [_cuts(side.rows, side.num_rows, parts) for side in form.sides]
-        self._of_values = [_cuts(form.ends.rows[:, seat], form.sides[seat].num_rows, parts) for seat in range(2)]
-        self._of_sequences = [_even_cuts(side.entry_begins, parts) for side in form.sides]
+        self._of_chances = [_cuts(side.row_begins, parts) for side in form.sides]
+        self._of_values = [_cuts(meetings.begins, parts) for meetings in form.ends.of]
+        self._of_sequences = [_cuts(side.entry_begins, parts) for side in form.sides]
 
     def write_gradient(self, seat: int, plan: np.ndarray, gradient: np.ndarray) -> None:
         """Write what each sequence of a seat earns where it ends, given the plan of the other seat."""
@@ -49,14 +52,8 @@ class Products:
             future.result()
 
 
-def _cuts(rows: np.ndarray, number: int, parts: int) -> list[int]:
-    """Rows at which to cut, so that all parts have about as many of these."""
-    inner = [int(np.median(rows))] if parts == 2 and len(rows) else []
-    return [0, *inner, number]
-
-
-def _even_cuts(begins: np.ndarray, parts: int) -> list[int]:
-    """Sequences at which to cut, so that all parts have about as many entries."""
+def _cuts(begins: np.ndarray, parts: int) -> list[int]:
+    """Rows or sequences at which to cut, so that all parts have about as many entries or ends."""
     inner = [int(np.searchsorted(begins, begins[-1] // 2))] if parts == 2 else []
     return [0, *inner, len(begins) - 1]
 
@@ -90,16 +87,19 @@ def _write_row_values(first, last, ends, group, seat, chances, values):
         for i in range(first, last):
             values[g, i] = 0.0
     sign = 1.0 if seat == 0 else -1.0
-    if len(chances) == 1:
-        for e in range(len(ends.payoffs)):
-            if first <= ends.rows[e, seat] < last:
-                values[0, ends.rows[e, seat]] += sign * ends.payoffs[e] * chances[0, ends.rows[e, 1 - seat]]
-    else:
-        for g in range(len(chances)):
-            for e in range(len(ends.payoffs)):
-                own, other = group.product[g, ends.turns[e, seat]], group.product[g, ends.turns[e, 1 - seat]]
-                share = sign * ends.payoffs[e] / len(chances)
-                values[own, ends.rows[e, seat]] += share * chances[other, ends.rows[e, 1 - seat]]
+    theirs = ends.of[1 - seat]
+    for r in range(len(theirs.begins) - 1):
+        if len(chances) == 1:
+            if chances[0, r] > 0.0:
+                for e in range(theirs.begins[r], theirs.begins[r + 1]):
+                    if first <= theirs.rows[e] < last:
+                        values[0, theirs.rows[e]] += sign * ends.worth[theirs.codes[e]] * chances[0, r]
+        else:
+            for e in range(theirs.begins[r], theirs.begins[r + 1]):
+                share = sign * ends.worth[theirs.codes[e]] / len(chances)
+                for g in range(len(chances)):
+                    pair = g, group.product[g, ends.turns[theirs.codes[e]]]  # mirror images of both seats' rows
+                    values[pair[seat], theirs.rows[e]] += share * chances[pair[1 - seat], r]
 
 
 @kernel
@@ -107,10 +107,15 @@ def _write_sequence_values(first, last, side, group, values, gradient):
     """Write what each sequence earns where it ends: the transpose of L times the values of rows."""
     if len(gradient) == 1:
         for s in range(first, last):
-            total = 0.0
-            for e in range(side.entry_begins[s], side.entry_begins[s + 1]):
-                total += values[0, side.rows[e]]
-            gradient[0, s] = side.weights[s] * total
+            gradient[0, s] = 0.0
+        for r in range(side.num_rows):
+            if values[0, r] != 0.0:
+                for e in range(side.row_begins[r], side.row_begins[r + 1]):
+                    if first <= side.sequences[e] < last:
+                        gradient[0, side.sequences[e]] += values[0, r]
+        for s in range(first, last):
+            if gradient[0, s] != 0.0:
+                gradient[0, s] *= side.weights[s]
     else:
         for g in range(len(gradient)):
             for s in range(first, last):

@@ -41,7 +41,7 @@ def response(form: FactoredForm, policy: Any, seat: int) -> tuple[float, Tabular
 
 def average_gaps(solver: FactoredRegrets) -> np.ndarray:
     """How much each seat would gain by changing alone to a best response to the average so far."""
-    return gaps(solver.form, _plans(solver.form, solver.average()))
+    return gaps(solver.form, _plans(solver.form, solver.average()), solver.products, solver.gradients)
 
 
 def _plans(form: FactoredForm, behaviour: Any) -> Any:

@@ -2,9 +2,9 @@
 
 The game is played as it is, and beside it in two worlds of a factored form. In the world of a seat, that seat acts as
 it does in the game, and the other takes the first action that gives the same common transition. What the form needs is
-compared at every step: legal actions, the laid-open world, the mover, each seat's key, and the payoffs. What the mover
-observes has to follow from its action and from the laid-open world afterwards. A mirror image of the game is played as
-well.
+compared at every step: legal actions, the laid-open world, the mover, each seat's key, and the payoffs. The transition
+has to follow from the action and from the laid-open world before it. What the mover observes has to follow from its
+action and from the laid-open world afterwards. A mirror image of the game is played as well.
 """
 
 import random
@@ -55,6 +55,7 @@ class _Trial:
         self.game, self.rng, self.group = game, rng, group_of(game)
         self.ambiguous = 0  # transitions that were private, or common to several actions
         self.observations: dict[tuple[int, int, int], int] = {}  # by laid-open world afterwards, mover and action
+        self.transitions: dict[tuple[int, int, int], Any] = {}  # by laid-open world before, mover and action
         self.images: dict[tuple[int, int, int], int] = {}  # by symmetry, seat and observation: the mirrored observation
 
     def play(self) -> bool:
@@ -79,6 +80,8 @@ class _Trial:
                     return False
                 action = self.rng.choice(actions)
                 after, label = self._step(real, action, mover)
+                if self.transitions.setdefault((int(position(game, self._open(real))), mover, action), label) != label:
+                    return False
                 place = int(position(game, self._open(after))), mover, action
                 seen = int(observe(game, real, action, after, mover))
                 if self.observations.setdefault(place, seen) != seen:

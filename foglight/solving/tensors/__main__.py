@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--device", default="cuda", help="cuda, cuda:1 or cpu; by default cuda")
     parser.add_argument("--iterations", type=int, default=10_000, help="iterations in total, by default 10,000")
     parser.add_argument("--target", type=float, default=0.0, help="stop when the exploitability is at most this")
-    parser.add_argument("--method", help="cfr, cfr+, dcfr or pcfr+")
+    parser.add_argument("--method", help="cfr, cfr+, dcfr, pcfr+ or sapcfr+")
     parser.add_argument("--save", required=True, help="file that keeps what is done; run the command again to resume")
     given = parser.parse_args(arguments)
     begin = time.perf_counter()

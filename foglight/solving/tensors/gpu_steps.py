@@ -16,6 +16,7 @@ _FEW = 4  # children of a sequence that are read by the program of its informati
 _SMALL = 1 << 16  # numbers up to which programs of one warp use more of the GPU
 _EXACT = {"enable_fp_fusion": False}
 _CFR, _CFR_PLUS, _DISCOUNTED = tl.constexpr(0), tl.constexpr(1), tl.constexpr(2)  # as in `regret.METHODS`
+_ASYMMETRIC = tl.constexpr(4)
 _BEST = tl.constexpr(RESPOND)
 
 
@@ -151,7 +152,10 @@ def _pass_up(
             tl.store(regrets + place, tl.where(grown > 0.0, grown * tl.load(now + 1), grown * 0.5), there)
         else:
             tl.store(regrets + place, positive, there)
-            wish = tl.maximum(positive + regret, 0.0)
+            predicted = regret
+            if method == _ASYMMETRIC:
+                predicted = 0.5 * regret
+            wish = tl.maximum(positive + predicted, 0.0)
         wish = tl.where(there, wish, 0.0)
         total = _in_order(wish, longest, height, width)
         part = (1.0 / total)[:, None]

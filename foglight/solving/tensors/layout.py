@@ -157,8 +157,7 @@ class TensorForm:
         if coupling.turns is None or group is None or turns is None:
             return Rows(by_row, by_sequence, values)
         how = self.moved(coupling.turns)[order].long()
-        product, inverse = self.moved(group.product), self.moved(group.inverse)
-        values.turns = product[inverse[how[:, seat]], how[:, 1 - seat]].to(torch.int8)
+        values.turns = (how if seat == 0 else self.moved(group.inverse)[how]).to(torch.int8)
         assert factor.fixed is not None and factor.kept is not None
         fixed, kept = self.moved(factor.fixed)[side.states], self.moved(factor.kept)[side.order]
         return Rows(by_row, by_sequence, values, fixed, kept)

@@ -57,7 +57,7 @@ class Coupling(NamedTuple):
     rows: np.ndarray  # int32[T, 2]
     payoffs: np.ndarray  # float32[T]
     shift: float
-    turns: np.ndarray | None = None  # int8[T, 2]
+    turns: np.ndarray | None = None  # int8[T]: from the row of seat 0 to that of seat 1
 
 
 class PlainForm:
@@ -197,7 +197,7 @@ def _factored(form: FactoredForm, turns: bool) -> PlainForm:
         for side in form.sides
     ]  # fmt: skip
     ends = form.ends
-    coupling = Coupling(ends.rows, ends.payoffs, ends.shift, ends.turns if turns else None)
+    coupling = Coupling(ends.rows, ends.payoffs, ends.shift, ends.turns[ends.of[0].codes] if turns else None)
     plain = PlainForm(str(form.game), True, choices, (), factors, coupling)
     plain.group = form.group if turns else None
     return plain

@@ -29,7 +29,7 @@ class TensorRegrets:
         check_device(device)
         self.method = method or ("pcfr+" if plain.coupling else "cfr+")
         if self.method not in METHODS:
-            raise BadInput(f"{self.method} does not run on a device; cfr, cfr+, dcfr and pcfr+ do")
+            raise BadInput(f"{self.method} does not run on a device; {', '.join(METHODS)} do")
         self.device, self.plain, self.iterations = device, plain, 0
         self._number = METHODS.index(self.method)
         with enough_memory(plain.game, device):

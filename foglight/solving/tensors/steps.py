@@ -79,7 +79,8 @@ def _learn(
     elif method == "dcfr":
         regrets[acting], wish = torch.where(grown > 0.0, grown * now[1], grown * 0.5), positive
     else:
-        regrets[acting], wish = positive, (positive + regret).clamp(min=0.0)
+        predicted = 0.5 * regret if method == "sapcfr+" else regret
+        regrets[acting], wish = positive, (positive + predicted).clamp(min=0.0)
     total = torch.zeros_like(values).index_add_(0, owners, wish)
     share = (1.0 / total).index_select(0, owners)
     uniform = 1.0 / side.actions.begins.diff().index_select(0, owners).double()

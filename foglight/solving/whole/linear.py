@@ -24,6 +24,8 @@ from foglight.solving.whole.sequences import Ranges, SequenceForm
 
 _TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # the smallest HiGHS accepts
 
+_LARGEST = 1e12  # payoffs beyond which a solution in floating-point numbers means nothing, and HiGHS may refuse
+
 
 def equilibrium(sequences: SequenceForm, ranges: Ranges | None = None) -> tuple[float, np.ndarray]:
     """The game's value to seat 0, and the equilibrium behaviour of both seats, float64[S]."""
@@ -57,8 +59,12 @@ def _solve(
     tree, form = sequences.tree, sequences.form
     if tree.num_seats != 2:
         raise BadInput(f"{tree.game} has {tree.num_seats} seats; a linear program solves games of two seats only")
-    if abs(tree.payoffs.sum(1)).max(initial=0.0) > 1e-9:
+    if np.ptp(tree.payoffs.sum(1)) > 1e-9:  # a constant sum is as good as 0: only one seat's payoffs are used
         raise BadInput(f"{tree.game} is not zero-sum, so it has no single value; a linear program cannot solve it")
+    if (largest := abs(tree.payoffs).max(initial=0.0)) > _LARGEST:
+        raise BadInput(
+            f"{tree.game} pays up to {largest:g}, and a linear program takes {_LARGEST:g} at most; scale it down"
+        )
     other = 1 - seat
     begin, end = (int(n) for n in form.sequence_begins[seat : seat + 2])
     first, last = (int(n) for n in form.sequence_begins[other : other + 2])

@@ -3,10 +3,11 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from foglight.frames import Framed
 from foglight.names import BadInput
 from foglight.rules import Game
 from foglight.solving.whole.behaviour import behaviour_of
@@ -19,7 +20,7 @@ _SHOWN = 60  # rows that are printed; `rows` holds all
 
 
 @dataclass(frozen=True)
-class PolicyTable:
+class PolicyTable(Framed):
     """A policy at every information state of a game, seat by seat, as `policy.table()` returns it.
 
     Each of the `rows` is plain data: `seat`; `seen`, the seat's observations in words; `reach`, the probability that
@@ -36,6 +37,14 @@ class PolicyTable:
         True
     """
 
+    columns_of_table: ClassVar = {
+        "seat": "whole",
+        "seen": "texts",
+        "reach": "number",
+        "action": "text",
+        "probability": "number",
+        "value": "number",
+    }
     game: str
     rows: list[dict[str, Any]]
     of: int  # the number of the game's information states
@@ -66,6 +75,19 @@ class PolicyTable:
                 "reach": percentage(row["reach"]),
             }
             for row in self.rows
+        ]
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row of plain data per information state and action, as data frames have them."""
+        return [
+            {
+                **{name: row[name] for name in ("seat", "seen", "reach")},
+                "action": action,
+                "probability": share,
+                "value": row["values"][action],
+            }
+            for row in self.rows
+            for action, share in row["odds"].items()
         ]
 
     def _title(self) -> str:

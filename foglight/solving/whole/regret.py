@@ -1,4 +1,4 @@
-"""Counterfactual regret minimisation on a sequence form: CFR, CFR+, discounted and predictive CFR+.
+"""Counterfactual regret minimisation on a sequence form: CFR, CFR+, discounted, predictive and asymmetric CFR+.
 
 One update of a seat computes a gradient (see `plans`), then passes up its information states and down again:
 
@@ -12,6 +12,9 @@ Seats are updated in turn. The average plan, weighted by iteration, approaches a
     cfr+    [Tammelin2014]   regrets below 0 become 0; iteration t has weight t
     dcfr    [Brown2019]      positive regrets are multiplied by t^1.5 / (t^1.5 + 1), negative ones by 1/2; weight t^2
     pcfr+   [Farina2021]     as cfr+, but the next behaviour counts the last change of regrets twice; weight t^2
+    sapcfr+ [Meng2025]       as pcfr+, but it counts the last change once and a half; weight t^4
+
+In [Meng2025] the second count is a free number, and weights are t^2. A half, and t^4, did best where we tried them.
 """
 
 import numpy as np
@@ -20,8 +23,8 @@ from foglight.compile import jitable, kernel
 from foglight.solving.whole.plans import for_all, normalised, realise, realised, write_gradient
 from foglight.solving.whole.sequences import Form, Ranges, SequenceForm
 
-METHODS = ("cfr", "cfr+", "dcfr", "pcfr+")
-_CFR, CFR_PLUS, _DISCOUNTED, _PREDICTIVE = range(4)  # indices into METHODS
+METHODS = ("cfr", "cfr+", "dcfr", "pcfr+", "sapcfr+")
+_CFR, CFR_PLUS, DISCOUNTED, _PREDICTIVE, _ASYMMETRIC = range(5)  # indices into METHODS
 
 
 class FormRegrets:
@@ -105,7 +108,10 @@ def weight_of(method, t):
     """The weight of iteration t in the average."""
     if method == _CFR:
         return 1.0
-    return float(t) if method == CFR_PLUS else float(t) * float(t)
+    if method == CFR_PLUS:
+        return float(t)
+    square = float(t) * float(t)
+    return square * square if method == _ASYMMETRIC else square
 
 
 @jitable
@@ -124,13 +130,13 @@ def learn(method, t, first, last, value, gradient, regrets, behaviour):
             grown = max(grown, 0.0)
             regrets[s] = grown
             behaviour[s] = grown
-        elif method == _DISCOUNTED:
+        elif method == DISCOUNTED:
             behaviour[s] = max(grown, 0.0)
             regrets[s] = grown * kept if grown > 0.0 else grown * 0.5
         else:
             grown = max(grown, 0.0)
             regrets[s] = grown
-            behaviour[s] = max(grown + regret, 0.0)
+            behaviour[s] = max(grown + (0.5 * regret if method == _ASYMMETRIC else regret), 0.0)
         total += behaviour[s]
     if total > 0.0:
         share = 1.0 / total

@@ -29,7 +29,7 @@ from foglight.checks.quick import quick_check
 from foglight.compile import kernel
 from foglight.games import load_game
 from foglight.names import BadInput
-from foglight.rules import Game
+from foglight.rules import Game, forgetting
 from foglight.solving.whole.tree import Tree, build_tree, seat_keys
 
 Ranges = Sequence[np.ndarray]  # by seat, the reach probability by its own play of each information state at the roots
@@ -57,6 +57,8 @@ class SequenceForm:
     def __init__(self, tree: Tree, root_odds: np.ndarray | None = None) -> None:
         """`root_odds` are the chance probabilities of the roots; they need not add up to 1."""
         self.tree, seats = tree, tree.num_seats
+        if why := forgetting(tree.game):
+            raise BadInput(f"{tree.game}: {why}; a game without perfect recall cannot be solved exactly")
         numbers, keys = tree.information
         movers = np.zeros(len(keys), np.int64)
         movers[numbers[tree.deciding]] = tree.movers[tree.deciding]

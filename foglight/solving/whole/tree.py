@@ -35,7 +35,8 @@ from foglight.rules import (
 from foglight.worlds.expansion import chosen
 
 GIBIBYTE = 1 << 30
-_NODE_BYTES = 45  # bytes per node in the arrays of `Tree`, without information states and payoffs
+NODE_BYTES = 45  # bytes per node in the arrays of `Tree`, without information states and payoffs
+BOXED_BYTES = 1000  # of a world that is an object, roughly
 _PROBES = 200  # random games from which a tree's size is estimated
 _HOPELESS = 100  # a tree estimated at more than this multiple of the memory is refused at once
 
@@ -167,8 +168,8 @@ def build_tree(game: str | Game, roots: Any = None, depth: int | None = None, me
         columns["public_keys"].append(public)
         columns["first_children"].append(first + n + np.cumsum(counts) - counts)
         more = int(counts.sum())
-        width = rows.shape[1] * 8 if isinstance(rows, np.ndarray) else 1000
-        need = (first + n + more) * _NODE_BYTES + (n + more) * width
+        width = rows.shape[1] * 8 if isinstance(rows, np.ndarray) else BOXED_BYTES
+        need = (first + n + more) * NODE_BYTES + (n + more) * width
         if need > memory * GIBIBYTE or first + n + more >= 1 << 31:
             raise TooLarge(
                 f"{game} is too large to hold: {first + n + more:,} nodes down to depth {level + 1} and more below, "
@@ -204,7 +205,7 @@ def fits(game: Game, memory: float) -> bool:
     """Whether the tree of a whole game is likely to fit into so many GiB, by an estimate from random games."""
     start = new_worlds(game, 1)
     begin(game, start[0])
-    return guessed_size(game, start) * _NODE_BYTES <= memory * GIBIBYTE
+    return guessed_size(game, start) * NODE_BYTES <= memory * GIBIBYTE
 
 
 def _check_size(game: Game, memory: float) -> None:
@@ -212,7 +213,7 @@ def _check_size(game: Game, memory: float) -> None:
     start = new_worlds(game, 1)
     begin(game, start[0])
     size = guessed_size(game, start)
-    if size * _NODE_BYTES > _HOPELESS * memory * GIBIBYTE:
+    if size * NODE_BYTES > _HOPELESS * memory * GIBIBYTE:
         raise TooLarge(f"{game} is too large to hold: it has about 10^{np.log10(size):.0f} nodes; {ADVICE}")
 
 
