@@ -173,7 +173,7 @@ def test_a_budget_that_is_over_at_once_still_gives_a_move(agent):
         ("epimc(iterations=5,time=1)", "not both"),
         ("epimc(depth=0.5)", "whole number"),
         ("epimc(depth=13)", "from 0 to 12"),
-        ("epimc(leaf=stockfish)", "must be rollout, minimax or value"),
+        ("epimc(leaf=stockfish)", "must be rollout, evaluation, minimax or value"),
         ("pimc(depth=2)", "unknown pimc parameter"),
     ],
 )

@@ -86,8 +86,24 @@ def test_layers_follow_as_histories_do(game, moves, viewer, policy, room, monkey
         assert {row.tobytes(): bool(t) for row, t in zip(layer.rows, layer.turns, strict=True)} == turns
         onward = {s.world.tobytes(): len(s.actions()) for s in states if s.player not in (viewer, fl.TERMINAL)}
         assert layer.tried >= sum(onward.values()) + (before if observation is not None else 0)
-        before = sum({s.world.tobytes(): len(s.actions()) for s in states if s.player != fl.TERMINAL}.values())
+        own = {s.world.tobytes() for s in states if s.player == viewer}  # where the action is known, only that is tried
+        before = sum(onward.values()) + len(own)
     assert len(chosen(layer.rows, np.array([0]))) == 1
+
+
+def test_only_the_own_action_is_tried_and_nothing_unnoticed_is_looked_for_in_dark_chess():
+    state = fl.new_state("dark_chess(repetition=ignore)")
+    tracker, before = fl.Tracker(state.game, 1, positions=True), 0
+    tried = []
+    for move in ("e4", "e5", "Nf3", "Nc6", "Bc4", "a6"):
+        moves, worlds = len(state.actions()), len(tracker)
+        state.play(state.parse_action(move))
+        tracker.observe(state.observations(1)[-1])
+        tried.append((moves, worlds, tracker.tried - before))
+        before = tracker.tried
+    for moves, worlds, transitions in tried[::2]:
+        assert worlds <= transitions < moves + worlds
+    assert tried[4][1] >= 10 and all(20 * worlds <= transitions for _, worlds, transitions in tried[1::2])
 
 
 @pytest.mark.parametrize(

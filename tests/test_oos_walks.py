@@ -194,7 +194,8 @@ def test_a_memory_that_is_full_takes_no_more(game, nodes, slots, monkeypatch):
 def compare(state, public, limit, nodes, n, slots=10**9):
     seat, game = state.player, state.game
     target = aim(game, seat, state.observations(seat), public, limit)
-    walks = Walks(game, seat, information_key(state), target, 0.4, 0.8, nodes)
+    walks = Walks(game, seat, 0.4, 0.8, nodes)
+    walks.turn_to(information_key(state), target)
     slow = SlowWalks(game, Aim(state, public and limit > 1, limit > 1), 0.4, 0.8, slots)
     draws, same = generator(7), generator(7)
     weights, brought = np.zeros((2, len(state.actions())))
@@ -242,5 +243,6 @@ def test_the_last_slot_moves_too():
 def test_a_root_that_was_never_met_is_played_uniformly():
     state = moved("kuhn_poker", (0, 1))
     target = aim(state.game, 0, state.observations(0), False, 100)
-    walks = Walks(state.game, 0, information_key(state), target, 0.4, 0.9, 1000)
+    walks = Walks(state.game, 0, 0.4, 0.9, 1000)
+    walks.turn_to(information_key(state), target)
     assert walks.average(4).tolist() == [0.25] * 4

@@ -281,3 +281,26 @@ def test_what_black_knows_after_a_sense():
     belief.moved(request, request)
     assert belief.size == 14
     assert get(belief.boards[0], TURN) == WHITE
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_codes_that_no_game_gives_are_refused_before_kernels_see_them(seat):
+    state = fl.new_state("rbc")
+    boards = Boards(seat)
+    refused = 0
+    for action in (10, blind.FIRST_MOVE + move_between(12, 28), 10):
+        seen = len(state.observations(seat))
+        if state.player == seat:
+            codes = (-5, 0, 1 + 200, 1 + 255 + (3 << 13)) if action < blind.FIRST_MOVE else (5, 1 + 8000, -(2**62))
+        else:
+            codes = () if action < blind.FIRST_MOVE else (2 + 100,)
+        for code in codes:
+            before = boards.boards.tobytes()
+            with pytest.raises(fl.BadInput, match=f"^{code} is no observation that blind chess gives here$"):
+                boards.observe(code)
+            assert boards.boards.tobytes() == before
+            refused += 1
+        state.play(action)
+        for code in state.observations(seat)[seen:]:
+            boards.observe(code)
+    assert refused >= 5

@@ -185,6 +185,12 @@ def test_a_sample_that_nothing_can_save_says_so():
     tracker.observe(last.observations(0)[12])  # and goes on
 
 
+def test_a_larger_cap_has_more_work_to_replace_a_dead_sample():
+    works = [fl.Tracker("kuhn_poker", 0, cap=cap)._work for cap in (1, 10_000, 200_000)]
+    assert works == [20_000_000, 20_000_000, 100_000_000]
+    assert fl.Tracker("kuhn_poker", 0, cap=200_000, work=7)._work == 7
+
+
 def test_a_policy_that_is_wrong_about_somebody_leaves_worlds_to_believe_in():
     state = fl.new_state("kuhn_poker")
     for action in (0, 1):  # the cards

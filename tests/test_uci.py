@@ -2,8 +2,6 @@
 
 import os
 import random
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,20 +25,6 @@ try:
 except BadInput:
     installed = False
 needs_stockfish = pytest.mark.skipif(not installed, reason="STOCKFISH IS NOT INSTALLED: apt-get install stockfish")
-
-
-@pytest.fixture
-def misbehaving(tmp_path):
-    """The path of an engine that misbehaves in a way."""
-
-    def make(how):
-        path = tmp_path / how
-        script = Path(__file__).with_name("misbehaving_engine.py")
-        path.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{script}" {how} "{tmp_path / "counter"}"\n')
-        path.chmod(0o755)
-        return str(path)
-
-    return make
 
 
 def rows(*fens):

@@ -7,16 +7,16 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from foglight.agents._leaf import LeafOption, leaf_for
 from foglight.agents._searching import Searcher
-from foglight.names import BadInput, Between, OneOf, Spec, Word
+from foglight.names import BadInput, Between, OneOf, Word
 from foglight.randomness import weighted
 from foglight.rules import Game, max_legal, num_players
-from foglight.search.leaves import minimax, rollout
 from foglight.search.paths.fusion import count_fusion
 from foglight.search.paths.information_set_search import search
 from foglight.search.paths.sampled_form import sampled_form
 from foglight.search.paths.sampling import first_of, new_paths, sample
-from foglight.search.paths.steered import REFUSED, STATES, halve, new_states, walk
+from foglight.search.paths.steered import REFUSED, STATES, States, halve, is_crowded, new_states, walk
 from foglight.solving.whole.regret import FormRegrets
 from foglight.worlds.tracker import Worlds
 
@@ -27,29 +27,6 @@ _SUPPORTED = 0.05  # least share of visits to settled states at which a level co
 _CFR_ITERATIONS = 1000
 _ROOM = 1_000_000  # states or paths of `memory=auto` under a time budget
 _SAMPLING = 0.5  # share of the time for sampling, beside CFR+; building the form has its own
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """The limits of the option `leaf`: one of two words, or the file of a network."""
-
-    def __str__(self) -> str:
-        return "rollout, minimax or value(FILE)"
-
-    def check(self, kind: type, value: Any) -> Any:
-        if value in ("rollout", "minimax"):
-            return value
-        if isinstance(value, Spec) and value.name == "value" and len(value.arguments) == 1:
-            return value
-        raise BadInput(f"must be {self}, not {value}")
-
-
-def _leaf_for(game: Game, leaf: str | Spec) -> Any:
-    if not isinstance(leaf, Spec):
-        return rollout(game) if leaf == "rollout" else minimax(game)
-    from foglight.search.learned import learned
-
-    return learned(game, str(leaf.arguments[0][1]))
 
 
 @dataclass
@@ -69,9 +46,7 @@ class Epimc(Searcher):
         "search to that depth: bandits that steer paths, or random paths solved by information set search or CFR+",
         OneOf("steered", "iss", "cfr+"),
     ] = _STEERED
-    leaf: Annotated[
-        Any, "value of a leaf: one random playout, alpha-beta to the end of the game, or a network", Leaf()
-    ] = "rollout"
+    leaf: LeafOption = "rollout"
     least: Annotated[
         float,
         "visits per action that an information state needs before its mover chooses; with fewer it plays at random",
@@ -84,9 +59,15 @@ class Epimc(Searcher):
         Word("auto", _AUTO),
         Between(0, 10**8),
     ] = _AUTO
+    reuse: Annotated[
+        int,
+        "whether what information states have learned is kept for later decisions of a game, if steered",
+        OneOf("no", "yes"),
+    ] = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.remembers = bool(self.reuse) and self.subgame == _STEERED
         if 0 < self.memory < self.iterations and self.subgame != _STEERED:
             raise BadInput(
                 f"memory={self.memory} paths cannot hold iterations={self.iterations}; "
@@ -96,8 +77,9 @@ class Epimc(Searcher):
 
     def start(self, game: Game, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
-        self._leaf: Any = _leaf_for(self.game, self.leaf)
+        self._leaf: Any = leaf_for(self.game, self.leaf)
         self._worlds: Worlds | None = None
+        self._states: States | None = None
 
     def search(self, worlds: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
         self._worlds = worlds
@@ -109,7 +91,11 @@ class Epimc(Searcher):
         """Steer paths by bandits, and drop the worse half of the first moves again and again."""
         k, depth = len(actions), self.depth or _DEEPEST
         most = min(self.memory or _ROOM, max(self.budget or _ROOM, 1000) * depth)
-        states = new_states(most, min(max_legal(self.game), 2 * k))
+        states = self._states
+        if states is None or not self.reuse or is_crowded(states, most):
+            states = new_states(most * (1 + self.reuse), min(max_legal(self.game), 2 * k))
+        self._states = states
+        states.visited[:], states.settled[:], states.tally[REFUSED] = 0, 0, 0
         sums, counts = np.zeros(k), np.zeros(k, np.int64)
         done = 0
 
@@ -169,9 +155,10 @@ class Epimc(Searcher):
         return done, choice, solution.values.tolist(), solution.visits.tolist(), notes
 
     def _late(self, begin: float, iterations: int, started: float) -> bool:
-        """Whether one more iteration of CFR+ might exceed the time budget."""
+        """Whether one more iteration of CFR+ might exceed the time budget, or the decision is stopped."""
         now = time.perf_counter()
-        return bool(self.time and iterations and now + (now - started) / iterations > begin + self.time)
+        over = self.stopped() or (iterations and now + (now - started) / iterations > begin + self.time)
+        return bool(self.time and iterations and over)
 
     def fusion(self, worlds: int = 200) -> tuple[int, int]:
         """Strategy fusion just below the depth of the last decision, with the leaf evaluation of the search.

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from foglight.agents._leaf import LeafOption, leaf_for
 from foglight.agents._searching import Searcher
-from foglight.names import Between, OneOf
+from foglight.names import Between
 from foglight.rules import Game
-from foglight.search.leaves import minimax, rollout
 from foglight.search.trees.iimc import EVALUATIONS, alike, new_tally, play_out
 from foglight.worlds.tracker import Worlds
 
@@ -20,13 +20,11 @@ class Iimc(Searcher):
     strength = "plays well in small games, slowly"
 
     samples: Annotated[int, "worlds that a player inside a playout samples per decision", Between(1, 1000)] = 5
-    leaf: Annotated[
-        int, "value of a leaf: one random playout, or alpha-beta to the end", OneOf("rollout", "minimax")
-    ] = 0
+    leaf: LeafOption = "rollout"
 
     def start(self, game: Game, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
-        self._leaf = minimax(self.game) if self.leaf else rollout(self.game)
+        self._leaf = leaf_for(self.game, self.leaf)
 
     def search(self, worlds: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
         groups, tally, root = alike(self.game, worlds.rows, worlds.weights), new_tally(len(actions)), np.array(actions)

@@ -33,14 +33,21 @@ class Oos(Searcher):
     ] = 0.4
     delta: Annotated[float, "probability that a walk is aimed at the target", Between(0, 0.99)] = 0.9
     nodes: Annotated[int, "most actions remembered, of 32 bytes times 1 to 2", Between(1, 10**8)] = 1_000_000
+    reuse: Annotated[int, "whether the tree is kept from one decision of a game to the next", OneOf("no", "yes")] = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.remembers = bool(self.reuse)
 
     def start(self, game: Game, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
-        self._strategy: np.ndarray | None = None
+        self._strategy: np.ndarray | None = None  # of the last decision
+        self._walks: Walks | None = None
 
     def check(self, game: Game) -> None:
         if num_players(game) != 2:
             raise BadInput(f"oos is for two seats, {game} has {num_players(game)}; take ismcts, or another agent")
+        super().check(game)
 
     def search(self, worlds: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
         limit = min(self.cap, max(100, int(_RATE * self.time))) if self.time else self.cap
@@ -48,7 +55,11 @@ class Oos(Searcher):
             limit = min(limit, _INTERPRETED_LIMIT)
         target = aim(self.game, self.seat, self.observations, self.target == PUBLIC_STATE, limit)
         root = int(key(self.game, worlds.rows[0], self.seat))
-        walks = Walks(self.game, self.seat, root, target, self.explore, self.delta, self.nodes)
+        walks = self._walks
+        if walks is None or not self.reuse or walks.crowded:
+            walks = Walks(self.game, self.seat, self.explore, self.delta, self.nodes)
+        walks.turn_to(root, target)
+        self._walks = walks
         done = self.spend(begin, lambda n: walks.run(n, random))
         self._strategy = walks.average(len(actions))
         visits, weights, sums = walks.seen[: len(actions)].T
@@ -63,6 +74,7 @@ class Oos(Searcher):
 
     def probabilities(self, actions: Sequence[int] | None = None) -> np.ndarray:
         actions = list(actions or self.legal_actions())
-        self._strategy = None
-        self.act(actions)
-        return np.full(len(actions), 1.0 / len(actions)) if self._strategy is None else self._strategy
+        choice = actions.index(self.act(actions))
+        if self._strategy is None or not self.explain().iterations:  # there was no search
+            return np.eye(len(actions))[choice]
+        return self._strategy

@@ -3,7 +3,10 @@
 The agent keeps at most `particles` histories of the present public state, with each seat's reach probability. It solves
 a trunk of `depth` transitions below them by CFR+, with a value network at the leaves, and plays the average strategy.
 After that it continues from the public belief state at the leaf that play has reached. When no particle explains the
-observations, a tracker regenerates the particles.
+observations, a tracker regenerates the particles. If none can be found, the action is the best one by random playouts
+from the nearest worlds (`worlds/nearest.py`).
+
+New particles are made where the agent is asked, so a decision depends on earlier ones (`Agent.remembers`).
 """
 
 import time
@@ -17,6 +20,9 @@ from foglight.agents import Agent, Explanation
 from foglight.names import BadInput, Between, Word
 from foglight.randomness import fold, weighted
 from foglight.rules import Game, num_players
+from foglight.search.belief import Belief
+from foglight.search.leaves import rollout
+from foglight.search.paths.open_worlds import try_every_action
 from foglight.solving.depth_limited.subgame import Evaluator
 from foglight.solving.particles.belief import Particles, first_particles, regenerated, thinned
 from foglight.solving.particles.lookahead import Lookahead, cut
@@ -29,6 +35,7 @@ _EASY = 150_000  # nodes: a smaller rest of the game is solved faster to the end
 _MANY = 10**9  # iterations: no limit
 _DEFAULT_ITERATIONS = 100
 _REMEMBERED = 1000  # most solved trunks in memory
+_NEAREST, _PLAYOUTS = 1000, 1000  # where the belief is lost: worlds, and playouts of each action
 
 
 @dataclass
@@ -38,6 +45,7 @@ class ParticleResolving(Agent):
     strength = "cautious and strong where a network or the end is near"
 
     gives_reasons = True
+    remembers = True
     network: Annotated[
         str,
         "file of the value network; auto: the library's for this game, or none; none: leaves are valued by random play",
@@ -115,8 +123,13 @@ class ParticleResolving(Agent):
             try:
                 strategy = self._strategy(begin)
             except BeliefLost:
-                notes["belief"] = "lost; played at random"
+                values, notes = self._values_nearby(actions)
+                odds = np.eye(len(actions))[int(np.argmax(np.nan_to_num(values, nan=-np.inf)))]
             else:
+                if len(strategy) != len(actions):
+                    raise BadInput(
+                        f"{len(actions)} actions are given as legal; after the observations {len(strategy)} are"
+                    )
                 odds = strategy
         look = self._look
         if look is not None:
@@ -134,6 +147,19 @@ class ParticleResolving(Agent):
             notes=notes,
         )
         return odds
+
+    def _values_nearby(self, actions: list[int]) -> tuple[np.ndarray, dict[str, Any]]:
+        """The value of each action by random playouts from the nearest worlds, and what to note."""
+        random = self.random()
+        belief = Belief(self.game, self.seat, max(self.particles, _NEAREST), int(random[0]) >> 1)
+        for observation in self.observations:
+            belief.observe(observation)
+        try:
+            worlds, sums = belief.worlds(actions), np.zeros(len(actions))
+        except BeliefLost:
+            return belief.random_values(actions, random), {"belief": "lost; valued by random play in near worlds"}
+        try_every_action(self.game, rollout(self.game), worlds.rows, worlds.weights, random, _PLAYOUTS, sums)
+        return sums, {"belief": f"lost; went on from {len(worlds.weights):,} nearest worlds"}
 
     def _strategy(self, begin: float) -> np.ndarray:
         """Solve trunks until one contains the present decision; its average strategy there."""

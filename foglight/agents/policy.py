@@ -14,8 +14,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from foglight.agents import Agent, Explanation, load_agent
-from foglight.names import BadInput, Spec
+from foglight.agents import Agent, Another, Explanation, load_agent
+from foglight.names import BadInput
 from foglight.policies import Tabular
 from foglight.randomness import fold, weighted
 from foglight.rules import (
@@ -40,24 +40,6 @@ from foglight.solving.whole.solved import Solved
 from foglight.solving.whole.tree import TooLarge
 
 
-@dataclass(frozen=True)
-class Another:
-    """The limits of an option that names another agent."""
-
-    def __str__(self) -> str:
-        return "an agent, such as ismcts(iterations=1000), or none"
-
-    def check(self, kind: type, value: Any) -> Any:
-        if value in ("", "none"):
-            return ""
-        if not isinstance(value, str | Spec):
-            raise BadInput(f"must be {self}, not {value}")
-        with load_agent(value) as agent:  # refuses what is no agent
-            if agent.at_terminal:
-                raise BadInput(f"{value} needs somebody at the terminal; give another agent")
-        return value
-
-
 @dataclass
 class Policy(Agent):
     """Plays a policy saved by 'foglight solve GAME --save PATH' or 'foglight exploit'."""
@@ -72,6 +54,7 @@ class Policy(Agent):
 
     def __post_init__(self) -> None:
         self._other = load_agent(self.otherwise) if self.otherwise else None
+        self.remembers = self._other is not None and self._other.remembers
 
     def check(self, game: Game) -> None:
         if self._other is not None:

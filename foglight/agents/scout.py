@@ -80,7 +80,10 @@ class Scout(Agent):
 
     def act(self, actions: Sequence[int] | None = None) -> int:
         begin = time.perf_counter()
-        actions = list(actions or self.legal_actions())
+        legal = self.legal_actions()
+        if actions is not None and list(actions) != legal:
+            raise BadInput("the actions that are given as legal are not those that are legal after the observations")
+        actions = legal
         choose = self._sense if actions[0] < blind.FIRST_MOVE else self._request
         choice, values, notes = choose(actions)
         self.explanation = Explanation(

@@ -46,6 +46,7 @@ from foglight.worlds.regeneration import BeliefLost
 
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 NONE = blind.NONE
+_SQUARES = 64
 _MOST = 512  # more than the moves of any position
 _FIRST_ROOM = 4096  # boards that fit at first; the arrays double in size when they are full
 # the bits of the state that count: side to move, castling, en passant, and the free bits
@@ -85,15 +86,18 @@ class Boards:
         if get(self.boards[0], TURN) != self.seat:
             if code != blind.SENSED:
                 taken, result = blind.parted_other(code)
+                _check(code, NONE <= taken < _SQUARES)
                 if result == 0:
                     self.opponent_moved(taken)
         elif not self._sensed:
             square, seen = blind.parted_sense(code)
+            _check(code, square <= blind.NO_SENSE and seen >= 0)
             if square != blind.NO_SENSE:
                 self.sensed(square, seen)
             self._sensed = True
         else:
             action, landed, taken, result = blind.parted_move(code)
+            _check(code, blind.FIRST_MOVE <= action <= blind.PASS and max(landed, taken) < _SQUARES)
             if result == 0:
                 requested = NONE if action == blind.PASS else action - blind.FIRST_MOVE
                 self.moved(requested, _taken_move(requested, landed, self.seat), taken)
@@ -160,6 +164,12 @@ class Boards:
                 raise BadInput("no board explains this; check that every event was given, in order")
             raise BeliefLost(f"none of the {self.size} boards of the sample explains this; try a larger cap")
         self.boards, self.weights = boards, weights / weights.sum()
+
+
+def _check(code: int, is_possible: bool) -> None:
+    """Refuse a code that no game gives: kernels trust squares and moves."""
+    if not is_possible:
+        raise BadInput(f"{code} is no observation that blind chess gives here")
 
 
 def _taken_move(requested: int, landed: int, seat: int) -> int:

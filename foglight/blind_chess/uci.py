@@ -12,6 +12,7 @@ import re
 import select
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,7 @@ from foglight.chess import notation
 from foglight.chess.board import CLOCK, STATE, TURN, WHITE, WORDS
 from foglight.compile import kernel
 from foglight.names import BadInput
+from foglight.processes import undisturbed
 
 NAMES = ("stockfish",)  # programs to look for
 _BESIDE_PATH = "/usr/games"  # where Debian puts engines, and where not every PATH looks
@@ -34,6 +36,7 @@ _ALL_LINES = 256  # more than the moves of any position
 _SURE = WIN - 1000  # most centipawns of a score that is no mate
 _GIVING_UP = 10  # failures on so many positions in a row raise an error
 _MOVE = re.compile(r"[a-h][1-8][a-h][1-8][qrbn]?$")
+_SELECTS = os.name != "nt"  # whether one can wait for a pipe; on Windows for sockets only
 _SEND, _WON, _LOST = 0, 1, 2  # fates of positions: to be sent; won or lost for the side to move
 
 
@@ -60,7 +63,8 @@ class Engine:
     Each position gets `depth` plies, `nodes` nodes or `seconds`; give at most one of them. `memory` is the hash table
     of each process in MiB, `patience` the seconds before a process counts as hanging, and `remembered` the most answers
     kept. A `forgetful` engine starts afresh with every position, which takes it a millisecond; answers then depend on
-    nothing else, unless they are limited by time.
+    nothing else, unless they are limited by time. `batch` positions are sent at once when values alone are asked for:
+    three times as fast at depth 1, if the engine queues what it is sent, as Stockfish does.
     """
 
     def __init__(
@@ -73,6 +77,7 @@ class Engine:
         seconds: float = 0.0,
         memory: int = 4,
         forgetful: bool = False,
+        batch: int = 1,
         patience: float = 10.0,
         remembered: int = 200_000,
     ) -> None:
@@ -84,7 +89,7 @@ class Engine:
         limit = f"nodes {nodes}" if nodes else f"movetime {max(1, round(1000 * seconds))}" if seconds else ""
         self._go = f"go {limit or f'depth {depth or 4}'}"
         self._options = {"Threads": 1, "Hash": memory}
-        self._forgetful = forgetful
+        self._forgetful, self._batch = forgetful, batch
         self._patience, self._remembered = patience + seconds, remembered
         self._processes: list[_Process | None] = [None] * processes
         self._owner = os.getpid()  # programs belong to the process that started them
@@ -100,7 +105,7 @@ class Engine:
         self.close()
 
     def __del__(self) -> None:
-        if hasattr(self, "_owner"):
+        if any(getattr(self, "_processes", ())):  # a closed engine needs nothing that an ending interpreter has dropped
             self.close()
 
     def close(self) -> None:
@@ -161,31 +166,43 @@ class Engine:
 
     def _ask(self, place: int, share: list[tuple[tuple[bytes, bool], int]], boards: np.ndarray) -> None:
         """Ask one process about its share of the positions."""
+        at_once = 1 if any(every_move for (_, every_move), _ in share) else self._batch
+        for k in range(0, len(share), at_once):
+            lot = share[k : k + at_once]
+            answers = self._try(place, [notation.fen(8, boards[i]) for _, i in lot], False) if at_once > 1 else None
+            if answers is not None:
+                self.asked += len(lot)
+                self._failed_in_a_row = 0
+                self._answers |= {key: answer for (key, _), answer in zip(lot, answers, strict=True)}
+            else:
+                self._ask_singly(place, lot, boards)
+
+    def _ask_singly(self, place: int, share: list[tuple[tuple[bytes, bool], int]], boards: np.ndarray) -> None:
         for key, i in share:
             fen = notation.fen(8, boards[i])
-            answer = self._try(place, fen, key[1]) or self._try(place, fen, key[1])
+            answers = self._try(place, [fen], key[1]) or self._try(place, [fen], key[1])
             self.asked += 1
-            if answer is None:
+            if answers is None:
                 self.failures += 1
                 self._failed_in_a_row += 1
-                answer = Answer(int(quiet(boards[i], quiet_room())), {})
+                answers = [Answer(int(quiet(boards[i], quiet_room())), {})]
                 if self._failed_in_a_row >= _GIVING_UP:
                     raise BadInput(
                         f"{self.path} failed on {_GIVING_UP} positions in a row; is it a working UCI engine?"
                     )
             else:
                 self._failed_in_a_row = 0
-            self._answers[key] = answer
+            self._answers[key] = answers[0]
 
-    def _try(self, place: int, fen: str, every_move: bool) -> Answer | None:
-        """The answer of one process, or None if it fails; it is then ended, and started again when it is next asked."""
+    def _try(self, place: int, fens: list[str], every_move: bool) -> list[Answer] | None:
+        """The answers of one process, or None if it fails; it is then ended, and started again when next asked."""
         if self._owner != os.getpid():  # forked: pipes belong to the parent
             self._owner, self._processes = os.getpid(), [None] * len(self._processes)
         process = self._processes[place]
         try:
             if process is None:
                 process = self._processes[place] = _Process(self.path, self._options, self._patience)
-            return process.answer(fen, self._go, _ALL_LINES if every_move else 1, self._forgetful)
+            return process.answers(fens, self._go, _ALL_LINES if every_move else 1, self._forgetful)
         except (_Failure, OSError):
             if process is None:
                 raise BadInput(f"{self.path} does not speak UCI; give a chess engine such as Stockfish") from None
@@ -220,7 +237,7 @@ class _Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             bufsize=0,
-            start_new_session=True,  # Ctrl-C is for us
+            **undisturbed(),
         )
         try:
             self.say("uci")
@@ -254,20 +271,34 @@ class _Process:
                 lines.append(line.decode(errors="replace").strip())
                 if lines[-1].split(" ", 1)[0] == word:
                     return lines
-            if not select.select([pipe], [], [], max(0.0, end - time.monotonic()))[0]:
-                raise _Failure("no answer")
-            more = os.read(pipe, 1 << 16)
+            more = self._read(pipe, max(0.0, end - time.monotonic()))
             if not more:
                 raise _Failure("the program has ended")
             self.rest += more
 
-    def answer(self, fen: str, go: str, lines: int, forgetful: bool) -> Answer:
-        if forgetful:
-            self.say("ucinewgame")
+    def _read(self, pipe: int, seconds: float) -> bytes:
+        """What comes next; a _Failure if nothing comes in so many seconds."""
+        if _SELECTS:
+            if not select.select([pipe], [], [], seconds)[0]:
+                raise _Failure("no answer")
+            return os.read(pipe, 1 << 16)
+        late = threading.Timer(seconds, self.program.kill)
+        late.start()
+        try:
+            return os.read(pipe, 1 << 16)
+        finally:
+            late.cancel()
+
+    def answers(self, fens: list[str], go: str, lines: int, forgetful: bool) -> list[Answer]:
+        """The answers to positions that are sent at once."""
         if lines != self.lines:
             self.say(f"setoption name MultiPV value {lines}")
             self.lines = lines
-        self.say(f"position fen {fen}\n{go}")
+        afresh = "ucinewgame\n" if forgetful else ""
+        self.say("\n".join(f"{afresh}position fen {fen}\n{go}" for fen in fens))
+        return [self.answer() for _ in fens]
+
+    def answer(self) -> Answer:
         output = self.until("bestmove")
         best = output[-1].split()[1:2]
         if not best or (best[0] not in ("(none)", "0000") and not _MOVE.match(best[0])):

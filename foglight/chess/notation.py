@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from foglight.bits import get, put
+from foglight.bits import get, lowest, put
 from foglight.chess.board import (
     CASTLING,
     CLOCK,
@@ -41,10 +41,12 @@ def square_name(square: int) -> str:
 def letters(board: Any) -> list[str]:
     """The letter of the piece on each of the 64 squares, white's in capitals; a dot for an empty square."""
     first, second, third, whites = (int(word) for word in board[: WHITES + 1])
-    signs = []
-    for square in range(64):
+    signs, rest = ["."] * 64, first | second | third
+    while rest:
+        square = lowest(rest)
+        rest &= rest - 1
         kind = first >> square & 1 | (second >> square & 1) << 1 | (third >> square & 1) << 2
-        signs.append(_LETTERS[kind] if whites >> square & 1 else _LETTERS[kind].lower())
+        signs[square] = _LETTERS[kind] if whites >> square & 1 else _LETTERS[kind].lower()
     return signs
 
 

@@ -9,15 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import int64, uint64
 
-from foglight.compile import implements, required
+from foglight.compile import has_rule, implements, required
 from foglight.names import BadInput
 from foglight.rules import (
     CHANCE,
     TERMINAL,
     Game,
+    bounds,
     chance,
     copy_world,
     deal,
+    evaluation,
     lay_open,
     legal,
     max_legal,
@@ -58,6 +60,32 @@ def _roll_out(leaf, game, world, random, out):
             step(game, world, pick(game, world, random, leaf.actions))
         mover = player(game, world)
     returns(game, world, out)
+
+
+class Evaluation(NamedTuple):
+    """The game's own rule `evaluation`."""
+
+    total: float  # what the payoffs of two seats sum to; the rule is then asked for seat 0 alone; NaN: for every seat
+
+
+def own_evaluation(game: Game) -> Evaluation:
+    """A leaf that asks the game; an error if the game has no such rule."""
+    if not has_rule("evaluation", type(game)):
+        raise BadInput(f"{game} has no rule 'evaluation'; give leaf=rollout, or write the rule (docs/writing_games.md)")
+    total = bounds(game).total
+    return Evaluation(np.nan if total is None or num_players(game) != 2 else float(total))
+
+
+@implements(Evaluation, "evaluate")
+def _ask_game(leaf, game, world, random, out):
+    if player(game, world) == TERMINAL:
+        returns(game, world, out)
+    elif np.isnan(leaf.total):
+        for seat in range(num_players(game)):
+            out[seat] = evaluation(game, world, seat)
+    else:
+        out[0] = evaluation(game, world, 0)
+        out[1] = leaf.total - out[0]
 
 
 # Minimax ------------------------------------------------------------------------------------------------------------

@@ -47,6 +47,17 @@ def legal_actions(game: str | Game, observations: Sequence[int], seat: int) -> l
     return out[:n].tolist()
 
 
+def check_actions(game: Game, worlds: Any, seat: int, actions: Sequence[int]) -> None:
+    """Raise BadInput if these are not the legal actions of `seat`, which is to move in these worlds.
+
+    Kernels trust the actions: with others they would write where they must not.
+    """
+    out = np.empty(max_legal(game), np.int64)
+    possible = out[: _legal_somewhere(game, worlds, seat, out)].tolist()
+    if list(actions) != possible:
+        raise BadInput(f"the actions {list(actions)} are given as legal; after the observations {possible} are")
+
+
 @kernel
 def _legal_somewhere(game, worlds, seat, out):
     """Write the legal actions of the first world in which `seat` moves; returns how many, 0 without such a world."""

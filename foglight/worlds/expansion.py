@@ -9,6 +9,10 @@ are found by a hash table with open addressing; rows are compared in full. A wor
 weight has already been passed on to its successors. That weight is passed on in another round, so the result does not
 depend on the order in which worlds are reached.
 
+Two kinds of transitions are not tried. A seat observes its own actions: where the viewer moves, the first world that
+explains the observation says which action it was, and the others try only that one. If a game says that nothing goes
+unnoticed (`notices_all`), unnoticed transitions are not looked for.
+
 If there are more than `cap` worlds, those heavier than a threshold keep their weights; the others are drawn
 systematically, and each one drawn gets the threshold as its weight (Fearnhead and Clifford, 2003). Thinning happens
 while children are generated: when there are more than twice the cap, they are thinned, and later children pass through
@@ -34,6 +38,7 @@ from foglight.rules import (
     legal,
     max_legal,
     new_worlds,
+    notices_all,
     observe,
     player,
     record_all,
@@ -44,6 +49,7 @@ from foglight.tables import place, table_of
 
 ANYTHING = -(1 << 63)  # stands for every observation, NOTHING included
 _NOBODY = -9  # a viewer that never moves
+_UNKNOWN = -1  # in place of an action
 _CHUNK = 4096  # worlds whose transitions are listed in one call, to bound the memory
 _FIRST_ROOM = 256  # worlds that fit at first; the arrays double in size when they are full
 # `pending` of a world: weight not yet passed on to its unnoticed successors, if at least _TODO; else one of two marks
@@ -214,6 +220,7 @@ def _expand(game, policy, source, mass, observation, viewer, width, room, rows, 
     after = new_worlds(game, 1)[0]
     next_parent, following, again = tally[_NEXT_PARENT], tally[_FOLLOWING], tally[_AGAIN]
     n, tried = tally[_ROWS], tally[_TRIED]
+    own = _UNKNOWN  # the viewer's own action, which is part of what it observes
     done = False
     while not done and n <= room:
         if following == 0 and next_parent == len(source):
@@ -235,13 +242,19 @@ def _expand(game, policy, source, mass, observation, viewer, width, room, rows, 
             if following == 1 and mover == viewer:
                 pending[i] = _OWN_TURN  # its own action would not go unnoticed
                 continue
+            if following == 1 and notices_all(game):
+                continue
             moves = list_choices(game, policy, parent, mover, viewer, actions, odds)
-            tried += moves
             for j in range(moves):
+                if mover == viewer and own != _UNKNOWN and own != actions[j]:
+                    continue
+                tried += 1
                 copy_world(game, after, parent)
                 step(game, after, actions[j])
                 if observe(game, parent, actions[j], after, viewer) != wanted:
                     continue
+                if mover == viewer:
+                    own = actions[j]
                 share = weight
                 if policy is not None and mover != viewer:
                     share *= odds[j]

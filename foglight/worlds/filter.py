@@ -13,11 +13,12 @@ probability, chance included.
 import importlib.util
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from foglight.checks.quick import quick_check
+from foglight.frames import Framed
 from foglight.games import is_openspiels, load_game
 from foglight.names import BadInput, unknown
 from foglight.policies import weigh
@@ -41,7 +42,7 @@ METHODS = ("auto", "layers", "deals", "sat")
 _WORKERS = {"layers": Layers, "deals": DealFilter, "sat": Sat}
 
 
-class HistoryFilter:
+class HistoryFilter(Framed):
     """The histories that agree with a viewer's observations, as `fl.history_filter` returns them.
 
     >>> state = fl.new_state("kuhn_poker")
@@ -53,6 +54,8 @@ class HistoryFilter:
     >>> f.construct().player, len(f.sample(5, seed=0)), f.range(0).count()
     (1, 5, 2)
     """
+
+    columns_of_table: ClassVar = {"history": "wholes", "moves": "texts", "weight": "number", "probability": "number"}
 
     def __init__(
         self,
@@ -139,6 +142,15 @@ class HistoryFilter:
         """Every history with its weight: its reach probability, or 1 without a policy."""
         yield from self._worker.enumerate()
 
+    def table(self) -> list[dict[str, Any]]:
+        """One row of plain data per history: its actions, their names, its weight, and its share of all weights."""
+        found = [(state.history(), state.moves(), float(weight)) for state, weight in self.enumerate()]
+        total = sum(weight for _, _, weight in found)
+        return [
+            {"history": history, "moves": moves, "weight": weight, "probability": weight / total}
+            for history, moves, weight in found
+        ]
+
     def sample(self, n: int, seed: int = 0) -> list[State]:
         """n histories drawn in proportion to their weights.
 
@@ -148,6 +160,14 @@ class HistoryFilter:
             raise BadInput(f"cannot draw {n} histories; give a number of at least 0")
         states: list[State] = self._worker.sample(n, seed)
         return states
+
+    def sample_actions(self, n: int, seed: int = 0) -> list[list[int]]:
+        """The actions of n histories drawn in proportion to their weights, much faster than their states."""
+        if isinstance(self._worker, DealFilter):
+            return [history.tolist() for history in self._worker.sample_arrays(n, seed)[0]]
+        if isinstance(self._worker, Layers):
+            return self._worker.sample_actions(n, seed)
+        return [state.history() for state in self.sample(n, seed)]
 
     def sample_worlds(self, n: int, seed: int = 0) -> Any:
         """The last worlds of n histories drawn in proportion to their weights: rows, or a list of boxed worlds.

@@ -88,12 +88,16 @@ class Layers:
                 yield replay(self.game, actions), odds
 
     def sample(self, n: int, seed: int = 0) -> list[State]:
+        return [replay(self.game, actions) for actions in self.sample_actions(n, seed)]
+
+    def sample_actions(self, n: int, seed: int = 0) -> list[list[int]]:
+        """The actions of n histories drawn in proportion to their weights."""
         self._require()
         self._sampled = n
         random = np.random.default_rng(seed)
         weights = np.array([self.layers[i].weights[world] for i, world in self.ends])
         chosen = random.choice(len(self.ends), size=n, p=weights / weights.sum())
-        return [replay(self.game, self._drawn(self.ends[int(c)], random)) for c in chosen]
+        return [self._drawn(self.ends[int(c)], random) for c in chosen]
 
     def diagnostics(self) -> dict[str, Any]:
         return {
@@ -185,12 +189,8 @@ class Layers:
         incoming = [(i, steps) for i, steps in every if len(steps.rows)]
         if not incoming:
             return None
-        rows, children = _distinct(np.concatenate([steps.rows for _, steps in incoming]))
-        if len(rows) > self.limit:
-            raise BadInput(
-                f"more than {self.limit} worlds agree with the first observations; "
-                "raise the limit, or use fl.Tracker, which keeps a sample of them"
-            )
+        rows, children = _distinct(self._told_apart(np.concatenate([steps.rows for _, steps in incoming])))
+        self._check_size(len(rows))
         weights, counts, entries = np.zeros(len(rows)), np.zeros(len(rows), np.int64), []
         big = sum(float(self.layers[i].counts[steps.parents].sum()) for i, steps in incoming) > _MANY
         if big:
@@ -204,7 +204,25 @@ class Layers:
             np.add.at(counts, into, source.counts.astype(object)[parents] if big else source.counts[parents])
             order = np.argsort(into, kind="stable")
             entries.append(Entry(i, parents[order], actions[order], into[order], odds[order]))
-        return Layer(rows, weights, counts, entries)
+        return self._kept(Layer(rows, weights, counts, entries))
+
+    # What a kind of layers may do otherwise ----------------------------------------------------------------------
+
+    def _told_apart(self, rows: np.ndarray) -> np.ndarray:
+        """Worlds with all that tells them apart."""
+        return rows
+
+    def _check_size(self, worlds: int) -> None:
+        """Refuse a layer that is too large."""
+        if worlds > self.limit:
+            raise BadInput(
+                f"more than {self.limit} worlds agree with the first observations; "
+                "raise the limit, or use fl.Tracker, which keeps a sample of them"
+            )
+
+    def _kept(self, layer: Layer) -> Layer:
+        """The worlds of a layer that are kept."""
+        return layer
 
 
 def _distinct(worlds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

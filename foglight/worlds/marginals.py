@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from foglight.drawing.heat import PLAYED, belief_drawing, likeliest, uncertain
 from foglight.drawing.model import Drawing
+from foglight.frames import Framed
 from foglight.names import BadInput
 from foglight.pictures import draw_places
 from foglight.rules import Game, contents, drawing, places
@@ -17,7 +18,7 @@ _MANY = 10**15  # worlds from which on their number is not written out
 
 
 @dataclass(frozen=True)
-class Marginals:
+class Marginals(Framed):
     """For each place, the probability of each content, as `fl.belief` and `belief()` of a history filter return it.
 
     >>> belief = fl.history_filter("kuhn_poker", [], viewer=fl.PUBLIC).belief()
@@ -27,6 +28,7 @@ class Marginals:
     {'place': 'seat 0', 'content': 'jack', 'probability': 0.3}
     """
 
+    columns_of_table: ClassVar = {"place": "text", "content": "text", "probability": "number"}
     places: list[str]
     columns: int  # of the board; 0 if the places do not form a board
     odds: list[dict[str, float]]  # by place: the probability of each content, largest first

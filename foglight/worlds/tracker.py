@@ -12,7 +12,8 @@ when none of its worlds explains an observation. Three remedies are tried in ord
 - search for histories that explain the observations (`regeneration.py`);
 - filter again from the layers remembered on the way, the nearest first, with the largest samples.
 
-The first remedy is also tried when only a few worlds of a sample survive.
+The first remedy is also tried when only a few worlds of a sample survive. If all fail, the belief is lost; `stray`
+then goes on from the nearest worlds (`nearest.py`).
 
 While the set is exact, a world that only actions of probability 0 lead to is kept, with weight 0. When every world left
 has weight 0, the policy was wrong about some seat; all worlds left then get equal weights.
@@ -20,7 +21,7 @@ has weight 0, the policy was wrong about some seat; all worlds left then get equ
 
 import copy
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,12 +32,14 @@ from foglight.policies import Uniform
 from foglight.randomness import fold, systematic, unit
 from foglight.rules import NOTHING, PUBLIC, Game, begin, new_worlds, num_players, num_words
 from foglight.worlds.expansion import Expansion, Explained, chosen, thin
+from foglight.worlds.nearest import allowing, moved_on, with_observations
 from foglight.worlds.regeneration import BeliefLost, Layer, regenerate, starts
 
 _KEPT = 1000  # worlds remembered of each earlier sample, as starts of a search
 _FEW = 100  # a sample with fewer survivors is filtered again, if one observation has ruled out more than half of it
 _LARGER, _LARGEST = 16, 400_000  # a sample filtered again has _LARGER * cap worlds, at most _LARGEST
-_WORK = 5_000_000  # transitions per attempt to replace a dead sample: a fraction of a second in most games
+_WORK = 20_000_000  # transitions per attempt to replace a dead sample: a second or two in most games
+_WORK_PER_WORLD = 500  # the same for each world of a large cap: enough to follow so many worlds for a few observations
 _WORK_INTERPRETED = 50_000  # the same where worlds are boxed
 
 
@@ -107,8 +110,9 @@ class Tracker:
         self.exact = True
         self.tried = 0  # transitions tried so far
         self.regenerations = 0  # how often a sample has died
+        self.strays = 0  # observations that no world explains, after which it went on all the same
         self._expansion = Expansion(self.game, seat, policy, width, patience)
-        self._work = work or (_WORK if rows_of_words else _WORK_INTERPRETED)
+        self._work = work or (max(_WORK, _WORK_PER_WORLD * cap) if rows_of_words else _WORK_INTERPRETED)
         self._random = np.array([fold(fold(0, seed), seat)], np.uint64)
         self._layers = [Layer(0, first, np.ones(1), False)]  # the last exact layer, then parts of later samples
         self._adopt(self._counted(self._expansion.close(first, np.ones(1), cap, self._random)))
@@ -147,6 +151,37 @@ class Tracker:
             explained = self._regenerated(self.observations, at_turn=True, random=random)
             rows, weights = chosen(explained.rows, np.flatnonzero(explained.turns)), explained.weights[explained.turns]
         return Worlds(rows, _normalised(weights), self.exact)
+
+    def weigh_by(self, policy: Any) -> None:
+        """Weigh the transitions of later observations by this policy; worlds keep the weights that they have."""
+        self._expansion = replace(self._expansion, policy=policy)
+
+    def stray(self, observation: int) -> None:
+        """Go on after `observe` has raised BeliefLost: from the nearest worlds, none of which explains it.
+
+        The worlds are then neither all that are possible, nor possible.
+        """
+        self.observations = [*self.observations, int(observation)]
+        self.strays += 1
+        rows, weights = moved_on(self.game, self.seat, self._rows, self._weights, self.observations, self._random)
+        self._adopt(self._counted(self._expansion.close(rows, weights, self.cap, self._random)))
+        self.exact = False
+        self._layers = [Layer(len(self.observations), self._rows, self._weights, True)]
+
+    def nearest(self, actions: list[int]) -> Worlds:
+        """Worlds in which the seat is to move and exactly these actions are legal, the nearest ones; perhaps none.
+
+        They come from the present worlds, or else from earlier ones, played on at random.
+        """
+        random = np.array([fold(self._random[0], len(self.observations))], np.uint64)
+        rows, weights = self._rows, self._weights
+        for layer in [Layer(0, rows, weights, True), *reversed(self._layers)]:
+            rows, weights = allowing(self.game, self.seat, layer.rows, _normalised(layer.weights), actions, random)
+            if len(weights):
+                break
+        if isinstance(rows, np.ndarray):
+            rows = with_observations(self.game, rows, self.seat, self.observations)
+        return Worlds(rows, weights, False)
 
     def clone(self) -> "Tracker":
         """A copy that goes on alone: the same observations lead both to the same worlds."""

@@ -27,6 +27,19 @@ def try_every_action(game, leaf, rows, weights, random, n, sums):
 
 
 @kernel
+def every_child(game, rows, weights, random, n, k):
+    """The worlds after each of the k actions in n worlds, one world's after the other's, drawn likewise."""
+    children, actions = new_worlds(game, n * k), np.empty(max_legal(game), np.int64)
+    worlds = np.empty(n, np.int64)
+    systematic(weights, unit(random), worlds)
+    for i in range(n):
+        legal(game, rows[worlds[i]], actions)
+        for j in range(k):
+            transition(game, rows[worlds[i]], actions[j], children[i * k + j])
+    return children
+
+
+@kernel
 def try_action(game, leaf, rows, weights, action, random, n, totals):
     """Play one action in n worlds and evaluate the world after it; add the mover's payoffs and their squares to totals.
 

@@ -69,6 +69,11 @@ def new_states(most: int, actions: int) -> States:
     )
 
 
+def is_crowded(states: States, most: int) -> bool:
+    """Whether there is no more room for `most` states, or less than half of the room for their actions."""
+    return 2 * int(states.tally[STATES] + most) > len(states.keys) or 2 * states.tally[_NUMBERS] > len(states.counts)
+
+
 def halve(
     n: int, depth: int, run: Callable[[np.ndarray, float], None], sums: np.ndarray, counts: np.ndarray
 ) -> np.ndarray:

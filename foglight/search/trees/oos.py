@@ -26,9 +26,11 @@ States are added to memory as walks reach them: all states on the way to the tar
 seat. A state that is not in memory plays at random. Once every seat has reached such a state, all states after it do,
 and the rest of the walk is a playout.
 
-Departures from the paper: nothing is kept from one decision to the next, because an agent must be restorable from its
-observations; and the weights of earlier samples are not adjusted to the target, which only matters for trees that are
-kept.
+Memory is kept from one decision to the next, with the regrets and sums of all states. So a decision depends on the
+walks at earlier ones (`Agent.remembers`). If half of `nodes` is in use, the next decision starts with an empty memory.
+
+Departure from the paper: the weights of earlier samples are not adjusted to the new target. Each of them is unbiased as
+it is, but a state that few walks were aimed at has sums of few and heavy walks.
 """
 
 from typing import NamedTuple
@@ -95,16 +97,24 @@ class Memory(NamedTuple):
 
 
 class Walks:
-    """The walks for one decision; `nodes` bounds the actions in memory."""
+    """The walks of one seat through a game; `nodes` bounds the actions in memory. `turn_to` comes before `run`."""
 
-    def __init__(
-        self, game: Game, seat: int, root: int, target: Target, explore: float, delta: float, nodes: int
-    ) -> None:
-        self.game, self.seat, self.root, self.target = game, seat, np.uint64(root), target
+    def __init__(self, game: Game, seat: int, explore: float, delta: float, nodes: int) -> None:
+        self.game, self.seat = game, seat
         self.explore, self.delta, self.nodes = explore, delta, nodes
         self.memory = _new_memory(min(_FIRST_ROOM + _SPARE * max_legal(game), nodes))
         self.used = np.zeros(3, np.int64)  # _STATES, ACTIONS, _WALKS
         self.seen = np.zeros((max_legal(game), 3))  # by root action: _TRIES, _WEIGHT, _VALUE
+
+    def turn_to(self, root: int, target: Target) -> None:
+        """Aim at another decision: `root` is the key of the information state."""
+        self.root, self.target = np.uint64(root), target
+        self.seen[:] = 0.0
+
+    @property
+    def crowded(self) -> bool:
+        """Whether half of the memory that is allowed is in use."""
+        return 2 * int(self.used[ACTIONS]) > self.nodes
 
     def run(self, n: int, random: np.ndarray) -> None:
         """n more walks; the seats take turns as explorer."""

@@ -1,0 +1,135 @@
+"""Knowledge-limited unfrozen subgame solving [Zhang2025]: the other seat may hold possible what we know to be false."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+from foglight.agents._leaf import AUTO, ENGINE, AutoLeafOption, leaf_for
+from foglight.agents._searching import Searcher
+from foglight.names import Between, OneOf
+from foglight.randomness import fold, weighted
+from foglight.rules import Game
+from foglight.search.leaves import Rollout
+from foglight.search.limited.report import Report, report
+from foglight.search.limited.search import LimitedSearch, Plan
+from foglight.worlds.tracker import Worlds
+
+_GADGETS = ("none", "resolve", "maxmargin", "mixed")
+_PURIFY = ("no", "yes", "auto")
+_MOST_ACTIONS = 3  # of a purified strategy
+
+
+@dataclass
+class Kluss(Searcher):
+    """Solves a growing tree of what it holds possible, and of what the other seat may hold possible."""
+
+    strength = "strong, and bluffs"
+    remembers = True
+
+    order: Annotated[
+        int, "worlds in the tree: 1: those it holds possible; 2: also those that the other seat may", Between(1, 2)
+    ] = 2
+    frozen: Annotated[
+        int,
+        "whether its strategy in worlds that it knows to be false stays that of the last search",
+        OneOf("no", "yes"),
+    ] = 0
+    gadget: Annotated[int, "how the other seat chooses among what it may know at the root", OneOf(*_GADGETS)] = 3
+    expansion: Annotated[int, "who explores when the tree grows", OneOf("one_sided", "both")] = 0
+    purify: Annotated[
+        int,
+        f"whether to play at most {_MOST_ACTIONS} actions, all of them stable, or only the most likely one; "
+        "auto: yes, except in a game that is held whole",
+        OneOf(*_PURIFY),
+    ] = 2
+    iterate: Annotated[
+        int,
+        "which strategy of CFR+ counts: that of the last iteration, or the average; "
+        "auto: the last, except in a game that is held whole",
+        OneOf("last", "average", "auto"),
+    ] = 2
+    positions: Annotated[int, "worlds held possible in the tree", Between(1, 10**6)] = 256
+    leaf: AutoLeafOption = AUTO
+    playouts: Annotated[int, "random playouts per leaf, with leaf=rollout; their mean counts", Between(1, 1000)] = 16
+    small: Annotated[
+        int, "histories up to which a game is held whole, and solved from its start", Between(0, 10**6)
+    ] = 40_000
+    nodes: Annotated[int, "most nodes of the tree, of 120 bytes and a world each", Between(1000, 10**8)] = 2_000_000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._engine: Any = None
+
+    def start(self, game: Game, seat: int, seed: int) -> None:
+        super().start(game, seat, seed)
+        self.close()
+        leaf = leaf_for(self.game, AUTO if self.leaf == ENGINE else self.leaf)
+        self._engine = leaf_for(self.game, ENGINE) if self.leaf == ENGINE else None
+        playouts = self.playouts if isinstance(leaf, Rollout) else 1
+        plan = Plan(
+            self.gadget,
+            self.order,
+            bool(self.frozen),
+            bool(self.expansion),
+            self.positions,
+            self.nodes,
+            playouts,
+            self.small,
+            self.iterate,
+        )
+        self._search = LimitedSearch(self.game, seat, leaf, plan, self._engine)
+        self._keys = [self.key]
+        self._decisions = 0
+        self._result: tuple[int, Report] | None = None  # of the last search, with its information state
+
+    def close(self) -> None:
+        """End the engine's process; it starts again when it is next needed."""
+        super().close()
+        if self._engine is not None:
+            self._engine.close()
+
+    def observe(self, observation: int) -> None:
+        super().observe(observation)
+        self._keys.append(self.key)
+
+    def search(self, worlds: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
+        search = self._search
+        chance = random
+        random = np.array([fold(self.seed, self._decisions)], np.uint64)  # the same whatever has been observed
+        self._decisions += 1
+        budget = self.budget or int(self._rate * self.time)
+        keys = np.array(self._keys, np.uint64)
+        search.enter(self.key, keys, worlds, self.observations, budget, random, len(actions))
+        before = search.evaluations
+        done = self.spend(begin, lambda n: search.run(n, random), before=min(before, max(0, self.budget - 1)))
+        said = report(search)
+        self._result = self.key, said
+        odds = self._odds(said)
+        choice = int(weighted(chance, odds, len(odds)))
+        search.value = said.value
+        notes = {
+            "odds": [round(float(share), 3) for share in odds],
+            "strategy": [round(float(share), 3) for share in said.strategy],
+            **said.notes,
+        }
+        return before + done, choice, said.values.tolist(), said.visits.tolist(), notes
+
+    def _odds(self, said: Report) -> np.ndarray:
+        """The probabilities by which to play."""
+        purify = _PURIFY[self.purify]
+        if purify == "no" or (purify == "auto" and self._search.whole):
+            return said.strategy
+        pure = np.zeros(len(said.strategy))
+        pure[int(np.argmax(said.strategy))] = 1.0
+        mixed = np.where(said.stable, said.strategy, 0.0)
+        mixed[np.argsort(-mixed, kind="stable")[_MOST_ACTIONS:]] = 0.0
+        mixed = mixed / mixed.sum() if mixed.sum() > 0.0 else pure
+        return said.unsafe * pure + (1.0 - said.unsafe) * mixed
+
+    def probabilities(self, actions: Any = None) -> np.ndarray:
+        actions = list(actions or self.legal_actions())
+        choice = self.act(actions)
+        if self._result is None or self._result[0] != self.key:  # nothing was searched here
+            return np.array([float(action == choice) for action in actions])
+        return self._odds(self._result[1])

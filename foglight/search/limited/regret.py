@@ -1,0 +1,216 @@
+"""Predictive CFR+ [Farina2021] on a growing tree, with the last iterate, under the gadgets of subgame solving.
+
+An update of one seat walks down from the roots with the reach probability of the other seat and of chance; branches
+that the other seat never plays are skipped. On the way back it sums counterfactual values, and at each information
+state passed
+
+    regret <- max(regret + r, 0),   strategy ~ max(regret + r, 0),   r = value of the action - value of the strategy.
+
+If no regret is positive, the strategy stays what it was. The average of all strategies, weighted by the owner's reach
+and the square of the iteration, is kept beside it.
+
+The other seat's choice among the groups of roots has two forms. Both share the tree below [Zhang2025]:
+
+    resolve    chance draws a group by its prior; the other seat enters it, or takes the alternative value instead
+    maxmargin  the other seat picks a group, and pays the alternative value for it
+
+While the other seat enters a group somewhere, the searching seat's last strategy was not safe. Let p be the largest
+probability of entering. The weight of a group is p * prior * (probability of entering) + (1 - p) * (probability of
+being picked). Without a gadget it is the prior.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from foglight.compile import jitable, kernel
+from foglight.rules import CHANCE
+from foglight.search.limited.tree import ITERATIONS, NO_CHILD, VISITED
+
+NONE, RESOLVE, MAXMARGIN, MIXED = range(4)  # gadgets
+_ENTER, _LEAVE = range(2)  # columns of Roots.entry and Roots.entry_guess
+
+
+class Roots(NamedTuple):
+    """The roots of a search, and the other seat's choice among their groups."""
+
+    node: np.ndarray  # int64[roots]
+    group: np.ndarray  # int64[roots]
+    share: np.ndarray  # float64[roots]: the probability of the root in its group, by our own play and chance
+    prior: np.ndarray  # float64[groups], sum 1
+    alternative: np.ndarray  # float64[groups]: what the searching seat can count on without this search
+    weight: np.ndarray  # float64[groups]: how likely the other seat makes the group
+    value: np.ndarray  # float64[groups]: the value to the searching seat, at the last update of the other one
+    entry: np.ndarray  # float64[groups, 2]: regrets of resolve
+    entry_guess: np.ndarray  # float64[groups, 2]
+    enter: np.ndarray  # float64[groups]: the probability of entering
+    pick_regret: np.ndarray  # float64[groups]: regrets of maxmargin
+    pick_guess: np.ndarray  # float64[groups]
+    pick: np.ndarray  # float64[groups]
+
+
+class Room(NamedTuple):
+    """Working memory of an update: the nodes that it passes, parents first, and the information states."""
+
+    node: np.ndarray  # int32[nodes]
+    above: np.ndarray  # int32[nodes]: the place of the parent; of a root, -1 - its number
+    reach: np.ndarray  # float64[nodes]
+    value: np.ndarray  # float64[nodes]
+    states: np.ndarray  # int32[information states]
+
+
+def new_roots(
+    node: np.ndarray, group: np.ndarray, share: np.ndarray, prior: np.ndarray, alternative: np.ndarray
+) -> Roots:
+    """Roots whose gadgets start with even choices."""
+    n = len(prior)
+    choices = (np.zeros((n, 2)), np.zeros((n, 2)), np.full(n, 0.5), np.zeros(n), np.zeros(n), np.full(n, 1.0 / n))
+    return Roots(node, group, share, prior, alternative, prior.copy(), np.zeros(n), *choices)
+
+
+def new_room(nodes: int, states: int) -> Room:
+    return Room(
+        np.empty(nodes, np.int32), np.empty(nodes, np.int32), np.empty(nodes), np.empty(nodes),
+        np.empty(states, np.int32),
+    )  # fmt: skip
+
+
+@kernel
+def iterate(tree, roots, seat, gadget, room, n):
+    """n iterations: each updates the other seat, then the searching `seat`."""
+    for _ in range(n):
+        one_iteration(tree, roots, seat, gadget, room)
+
+
+@jitable
+def one_iteration(tree, roots, seat, gadget, room):
+    tree.used[ITERATIONS] += 1
+    tree.used[VISITED] = 0
+    _update(tree, roots, seat, 1 - seat, room)
+    if gadget != NONE:
+        _choose_groups(roots, gadget)
+    _update(tree, roots, seat, seat, room)
+
+
+@jitable
+def _update(tree, roots, seat, owner, room):
+    """Update the regrets and strategies of one seat, the owner."""
+    iteration, states, n = tree.used[ITERATIONS], 0, 0
+    weight = float(iteration) * float(iteration)
+    for i in range(len(roots.node)):
+        reach = roots.share[i] if owner != seat else roots.share[i] * roots.weight[roots.group[i]]
+        if reach > 0.0:
+            room.node[n], room.above[n], room.reach[n], room.value[n] = roots.node[i], -1 - i, reach, 0.0
+            n += 1
+    k = 0
+    while k < n:
+        node, reach = room.node[k], room.reach[k]
+        tree.reach[node] = reach if owner == seat else 0.0
+        tree.stamp[node] = iteration
+        first = tree.first[node]
+        if first != NO_CHILD:
+            mover, state = tree.mover[node], tree.state[node]
+            begin = 0 if mover == CHANCE else tree.begin[state]
+            if mover == owner:
+                if tree.mass[state] >= 0.0:  # negative while its masses are summed: it is in the list
+                    room.states[states] = state
+                    states += 1
+                    tree.mass[state] = -reach
+                else:
+                    tree.mass[state] -= reach
+            for c in range(tree.children[node]):
+                share = 1.0
+                if mover == CHANCE:
+                    share = tree.odds[first + c]
+                elif mover != owner:
+                    share = tree.strategy[begin + c]
+                    tree.average[begin + c] += weight * reach * share
+                if share > 0.0:
+                    room.node[n], room.above[n], room.reach[n] = first + c, k, reach * share
+                    room.value[n] = 0.0
+                    n += 1
+        k += 1
+    tree.used[VISITED] += n
+    sign = 1.0 if owner == seat else -1.0
+    if owner != seat:
+        for j in range(len(roots.value)):
+            roots.value[j] = 0.0
+    for k in range(n - 1, -1, -1):
+        node, above = room.node[k], room.above[k]
+        value = sign * tree.value[node] if tree.first[node] == NO_CHILD else room.value[k]
+        if above < 0:
+            if owner != seat:
+                i = -1 - above
+                roots.value[roots.group[i]] += sign * roots.share[i] * value
+            continue
+        parent = room.node[above]
+        mover = tree.mover[parent]
+        if mover == CHANCE:
+            room.value[above] += tree.odds[node] * value
+        else:
+            slot = tree.begin[tree.state[parent]] + node - tree.first[parent]
+            room.value[above] += tree.strategy[slot] * value
+            if mover == owner:
+                tree.sums[slot] += room.reach[k] * value
+    for k in range(states):
+        _match(tree, room.states[k], iteration)
+
+
+@jitable
+def _match(tree, state, iteration):
+    """Add the last regrets of an information state, and choose its next strategy."""
+    mass, begin = -tree.mass[state], tree.begin[state]
+    end = begin + tree.actions[state]
+    tree.mass[state] = mass
+    expected = 0.0
+    for i in range(begin, end):
+        expected += tree.strategy[i] * tree.sums[i]
+        tree.worth[i] = tree.sums[i] / mass
+    total = 0.0
+    for i in range(begin, end):
+        regret = tree.sums[i] - expected
+        tree.sums[i] = 0.0
+        if tree.frozen[state] == 0:
+            tree.regret[i] = max(tree.regret[i] + regret, 0.0)
+            tree.guess[i] = regret
+            total += max(tree.regret[i] + regret, 0.0)
+    if total > 0.0:
+        for i in range(begin, end):
+            share = max(tree.regret[i] + tree.guess[i], 0.0) / total
+            if share > 0.0 and tree.strategy[i] == 0.0:
+                tree.since[i] = iteration
+            tree.strategy[i] = share
+
+
+@jitable
+def _choose_groups(roots, gadget):
+    """Update the other seat's choice among the groups; values are the searching seat's."""
+    groups = len(roots.value)
+    largest = 0.0
+    for j in range(groups):
+        gain = roots.alternative[j] - roots.value[j]  # of the other seat, if it enters
+        expected = roots.enter[j] * gain
+        gains = (gain, 0.0)
+        total = 0.0
+        for c in range(2):
+            regret = gains[c] - expected
+            roots.entry[j, c] = max(roots.entry[j, c] + regret, 0.0)
+            roots.entry_guess[j, c] = regret
+            total += max(roots.entry[j, c] + regret, 0.0)
+        if total > 0.0:
+            roots.enter[j] = max(roots.entry[j, _ENTER] + roots.entry_guess[j, _ENTER], 0.0) / total
+        largest = max(largest, roots.enter[j])
+    expected, total = 0.0, 0.0
+    for j in range(groups):
+        expected += roots.pick[j] * (roots.alternative[j] - roots.value[j])
+    for j in range(groups):
+        regret = roots.alternative[j] - roots.value[j] - expected
+        roots.pick_regret[j] = max(roots.pick_regret[j] + regret, 0.0)
+        roots.pick_guess[j] = regret
+        total += max(roots.pick_regret[j] + regret, 0.0)
+    if total > 0.0:
+        for j in range(groups):
+            roots.pick[j] = max(roots.pick_regret[j] + roots.pick_guess[j], 0.0) / total
+    mixed = largest if gadget == MIXED else 1.0 if gadget == RESOLVE else 0.0
+    for j in range(groups):
+        roots.weight[j] = mixed * roots.prior[j] * roots.enter[j] + (1.0 - mixed) * roots.pick[j]

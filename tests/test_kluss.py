@@ -1,0 +1,386 @@
+"""Knowledge-limited search: regrets against a plain oracle, roots against enumeration, and facts about its play."""
+
+import numpy as np
+import pytest
+from oracles import histories
+
+import foglight as fl
+from foglight.names import BadInput
+from foglight.policies import Uniform
+from foglight.rules import CHANCE, key
+from foglight.search.leaves import rollout
+from foglight.search.limited import search as limited
+from foglight.search.limited.carry import carry
+from foglight.search.limited.regret import MAXMARGIN, MIXED, NONE, RESOLVE, iterate, new_room, new_roots
+from foglight.search.limited.search import LimitedSearch, Plan
+from foglight.search.limited.tree import NO_CHILD, NODES, STATES
+
+pytestmark = pytest.mark.plain
+
+
+def plan(**options):
+    usual = {"gadget": MIXED, "order": 2, "frozen": False, "both": False, "positions": 64, "nodes": 10**6}
+    return Plan(**{**usual, "playouts": 1, "small": 40_000, "iterate": limited.LAST, **options})
+
+
+def searched(game, actions, seat, evaluations=400, **options):
+    """A search after these actions, entered at each of the seat's decisions on the way, and its last belief."""
+    state = fl.new_state(game)
+    search = LimitedSearch(state.game, seat, rollout(state.game), plan(**options))
+    for action in [*actions, None]:
+        if state.player == seat:
+            seen = state.observations(seat)
+            tracker = fl.Tracker(state.game, seat)
+            for observation in seen:
+                tracker.observe(observation)
+            agent = fl.load_agent("first_legal")
+            agent.start(state.game, seat, 0)
+            keys = [agent.key]
+            for observation in seen:
+                agent.observe(observation)
+                keys.append(agent.key)
+            random = np.array([len(seen)], np.uint64)
+            search.enter(agent.key, np.array(keys, np.uint64), tracker.worlds(), list(seen), 0, random)
+            search.run(evaluations, random)
+        if action is not None:
+            state.play(action)
+    return search, state
+
+
+class PlainRegrets:
+    """Predictive CFR+ by recursion over a tree, with dictionaries; written from the formulas of the paper."""
+
+    def __init__(self, tree, roots, seat, gadget):
+        self.tree, self.roots, self.seat, self.gadget = tree, roots, seat, gadget
+        n = int(tree.used[STATES])
+        self.slots = {s: range(tree.begin[s], tree.begin[s] + tree.actions[s]) for s in range(n)}
+        self.x = {s: [float(tree.strategy[i]) for i in self.slots[s]] for s in self.slots}
+        self.r = {s: [float(tree.regret[i]) for i in self.slots[s]] for s in self.slots}
+        groups = len(roots.prior)
+        self.enter, self.entry = [0.5] * groups, [[0.0, 0.0] for _ in range(groups)]
+        self.pick, self.picks = [1.0 / groups] * groups, [0.0] * groups
+        self.weight = list(roots.prior)
+
+    def value(self, node, owner, reach, gained):
+        """The owner's value of a node; adds to counterfactual values `gained` where the others' reach is positive."""
+        tree = self.tree
+        first, n, mover = tree.first[node], tree.children[node], tree.mover[node]
+        if first == NO_CHILD:
+            return float(tree.value[node]) * (1.0 if owner == self.seat else -1.0)
+        if mover == CHANCE:
+            shares = [float(tree.odds[first + c]) for c in range(n)]
+        else:
+            shares = self.x[int(tree.state[node])]
+        total = 0.0
+        for c in range(n):
+            if mover == owner:
+                worth = self.value(first + c, owner, reach, gained)
+                state = int(tree.state[node])
+                gained.setdefault(state, [0.0] * n)[c] += reach * worth
+                total += shares[c] * worth
+            elif shares[c] > 0.0:
+                total += shares[c] * self.value(first + c, owner, reach * shares[c], gained)
+        return total
+
+    def update(self, owner):
+        gained, values = {}, [0.0] * len(self.weight)
+        for node, group, share in zip(self.roots.node, self.roots.group, self.roots.share, strict=True):
+            reach = share * (self.weight[group] if owner == self.seat else 1.0)
+            if reach > 0.0:
+                values[group] += share * self.value(int(node), owner, reach, gained)
+        for state, worth in gained.items():
+            expected = sum(x * w for x, w in zip(self.x[state], worth, strict=True))
+            r = [w - expected for w in worth]
+            self.r[state] = [max(a + b, 0.0) for a, b in zip(self.r[state], r, strict=True)]
+            hope = [max(a + b, 0.0) for a, b in zip(self.r[state], r, strict=True)]
+            if sum(hope) > 0.0:
+                self.x[state] = [h / sum(hope) for h in hope]
+        return values
+
+    def iterate(self):
+        theirs = self.update(1 - self.seat)
+        if self.gadget != NONE:
+            self.choose([-value for value in theirs])
+        self.update(self.seat)
+
+    def choose(self, values):
+        gains = [float(a) - v for a, v in zip(self.roots.alternative, values, strict=True)]
+        for j, gain in enumerate(gains):
+            r = [(1.0 - self.enter[j]) * gain, -self.enter[j] * gain]
+            self.entry[j] = [max(a + b, 0.0) for a, b in zip(self.entry[j], r, strict=True)]
+            hope = [max(a + b, 0.0) for a, b in zip(self.entry[j], r, strict=True)]
+            if sum(hope) > 0.0:
+                self.enter[j] = hope[0] / sum(hope)
+        expected = sum(p * g for p, g in zip(self.pick, gains, strict=True))
+        r = [gain - expected for gain in gains]
+        self.picks = [max(a + b, 0.0) for a, b in zip(self.picks, r, strict=True)]
+        hope = [max(a + b, 0.0) for a, b in zip(self.picks, r, strict=True)]
+        if sum(hope) > 0.0:
+            self.pick = [h / sum(hope) for h in hope]
+        mixed = {MIXED: max(self.enter), RESOLVE: 1.0, MAXMARGIN: 0.0}[self.gadget]
+        priors = self.roots.prior
+        self.weight = [
+            mixed * float(priors[j]) * self.enter[j] + (1.0 - mixed) * self.pick[j] for j in range(len(gains))
+        ]
+
+
+@pytest.mark.parametrize("gadget", [NONE, RESOLVE, MAXMARGIN, MIXED])
+def test_regrets_are_those_of_a_plain_recursion(gadget):
+    compared = 0
+    for game, actions in (("kuhn_poker", [2, 0]), ("kuhn_poker", [2, 0, 0, 1]), ("leduc_poker", [1, 5, 1, 2])):
+        if game == "leduc_poker" and fl.compile.INTERPRET_ALL:
+            continue
+        search, _ = searched(game, actions, 0, evaluations=1500, gadget=gadget, small=0)
+        tree, roots = search.tree, search.roots
+        start = new_roots(roots.node, roots.group, roots.share, roots.prior, roots.alternative)
+        plain = PlainRegrets(tree, start, 0, gadget)
+        iterate(tree, start, 0, gadget, new_room(len(tree.first), len(tree.owner)), 3)
+        for _ in range(3):
+            plain.iterate()
+        for state, slots in plain.slots.items():
+            for c, i in enumerate(slots):
+                assert tree.strategy[i] == pytest.approx(plain.x[state][c], abs=1e-6)
+                compared += 1
+        if gadget != NONE:
+            assert list(start.weight) == pytest.approx(plain.weight, abs=1e-9)
+    assert compared >= (24 if fl.compile.INTERPRET_ALL else 300)
+
+
+def test_roots_are_the_histories_of_orders_one_and_two():
+    """At a second decision: every history that we hold possible, and all that look like one to the other seat."""
+    compared = 0
+    for order in (1, 2):
+        search, state = searched("kuhn_poker", [1, 2, 0, 1], 0, order=order, small=0)
+        tree, game = search.tree, state.game
+        here = [other for other in histories("kuhn_poker") if other.player == 0]
+        ours = [other for other in here if other.observations(0) == state.observations(0)]
+        theirs = {tuple(other.observations(1)) for other in ours}
+        wanted = ours if order == 1 else [other for other in here if tuple(other.observations(1)) in theirs]
+        rows = sorted(bytes(other.world.tobytes()) for other in wanted)
+        roots = sorted(bytes(search.rows[node].tobytes()) for node in search.roots.node)
+        assert roots == rows
+        groups = {int(key(game, search.rows[node], 1)) for node in search.roots.node}
+        assert len(groups) == len(search.roots.prior) == len(theirs)
+        assert sorted(np.flatnonzero(tree.true[: len(roots)])) == [
+            i for i, node in enumerate(search.roots.node) if int(key(game, search.rows[node], 0)) == search.key
+        ]
+        compared += len(roots)
+    assert compared == 2 + 4
+
+
+def test_what_the_last_search_says_about_a_group():
+    """Shares, alternatives and gifts, against sums over whole histories of the last tree."""
+    search, state = searched("kuhn_poker", [1, 2], 0, evaluations=300, small=0)
+    for action in (0, 1):  # we pass, the other seat bets
+        state.play(action)
+    tree, random = search.tree, np.random.default_rng(5)
+    for s in range(int(tree.used[STATES])):  # strategies that give much away
+        tree.strategy[tree.begin[s] : tree.begin[s] + tree.actions[s]] = random.dirichlet(np.ones(tree.actions[s]))
+    profile = search.profile()
+    strategy = {s: profile[tree.begin[s] : tree.begin[s] + tree.actions[s]] for s in range(int(tree.used[STATES]))}
+
+    def walk(node, own, other, gift):
+        """Each history with our reach, the other's, and the gift; values are computed on the way back."""
+        nonlocal compared
+        if tree.first[node] == NO_CHILD:
+            values[node] = float(tree.value[node])
+            return
+        mover = tree.mover[node]
+        shares = (
+            [float(tree.odds[tree.first[node] + c]) for c in range(tree.children[node])]
+            if mover == CHANCE
+            else strategy[int(tree.state[node])]
+        )
+        reach[node] = (own, other)
+        values[node] = 0.0
+        for c in range(tree.children[node]):
+            child = int(tree.first[node]) + c
+            parents[child] = (node, c)
+            walk(
+                child,
+                own * (shares[c] if mover in (CHANCE, 0) else 1.0),
+                other * (shares[c] if mover == 1 else 1.0),
+                gift,
+            )
+            reach.setdefault(child, (own * (shares[c] if mover in (CHANCE, 0) else 1.0), other))
+            values[node] += shares[c] * values[child]
+
+    compared, values, reach, parents, gifts = 0, {}, {}, {}, []
+    walk(0, 1.0, 1.0, 0.0)
+    agent = fl.load_agent("first_legal")
+    seat = fl.Seat(agent, state.game, 0, 0, state.observations(0))
+    assert seat.number == 0
+    kept = carry(tree, search.rows, search.roots, 0, agent.key, 2, 2.0, False, profile)
+    for group, code in enumerate(kept.keys):
+        nodes = [node for node in range(int(tree.used[NODES])) if tree.mover[node] == 0 and tree.keys[node, 1] == code]
+        mass = sum(reach[node][0] for node in nodes)
+        mean = sum(reach[node][0] * values[node] for node in nodes) / mass
+        parent, c = parents[nodes[0]]  # the other seat's bet
+        alike = [node for node in range(int(tree.used[NODES])) if tree.state[node] == tree.state[parent]]
+        worth = [-sum(reach[node][0] * values[int(tree.first[node]) + k] for node in alike) for k in range(2)]
+        expected = sum(share * w for share, w in zip(strategy[int(tree.state[parent])], worth, strict=True))
+        gift = max(expected - worth[c], 0.0) / mass
+        gifts.append(gift)
+        assert kept.alternative[group] == pytest.approx(max(mean - gift, -2.0), abs=1e-6)
+        shares = {bytes(search.rows[node].tobytes()): reach[node][0] / mass for node in nodes}
+        for root in np.flatnonzero(kept.group == group):
+            assert kept.share[root] == pytest.approx(shares[bytes(kept.rows[root].tobytes())], abs=1e-6)
+            compared += 1
+    assert compared == 4 and max(gifts) > 0.01
+
+
+def test_a_carried_tree_is_the_old_one_below_its_roots():
+    search, state = searched("leduc_poker", [1, 5], 0, evaluations=600, small=0)
+    for action in (1, 2):
+        state.play(action)
+    agent = fl.load_agent("first_legal")
+    fl.Seat(agent, state.game, 0, 0, state.observations(0))
+    old = search.tree
+    kept = carry(old, search.rows, search.roots, 0, agent.key, 2, 13.0, False, search.profile())
+    names = {bytes(search.rows[node].tobytes()): node for node in range(int(old.used[NODES]))}
+    compared = 0
+    for node in range(int(kept.tree.used[NODES])):
+        origin = names[bytes(kept.rows[node].tobytes())]
+        assert kept.tree.children[node] == old.children[origin] and kept.tree.mover[node] == old.mover[origin]
+        if kept.tree.first[node] != NO_CHILD and kept.tree.mover[node] >= 0:
+            new, before = kept.tree.state[node], old.state[origin]
+            a = kept.tree.strategy[kept.tree.begin[new] :][: kept.tree.actions[new]]
+            assert list(a) == list(old.strategy[old.begin[before] :][: old.actions[before]])
+            compared += 1
+    assert compared >= 5
+
+
+@pytest.mark.long_plain
+def test_a_resolved_strategy_concedes_nothing():
+    """Where the last search had converged, what it said can be had again in every group: the margin is not negative."""
+    margins = []
+    for actions in ([1, 2, 0, 1], [0, 2, 0, 1], [2, 0, 0, 1]):
+        search, _ = searched("kuhn_poker", actions, 0, evaluations=20_000, gadget=MAXMARGIN, small=0)
+        margins.append(float((search.roots.value - search.roots.alternative).min()))
+    assert len(margins) == 3 and min(margins) > -0.02
+
+
+@pytest.mark.parametrize(
+    ("game", "share"),
+    [
+        pytest.param("kuhn_poker", 0.02, marks=pytest.mark.long_plain),
+        pytest.param("goofspiel(cards=4)", 0.02, marks=[pytest.mark.long, pytest.mark.long_plain]),
+        pytest.param("liars_dice(dice=1,sides=4)", 0.02, marks=[pytest.mark.long, pytest.mark.long_plain]),
+    ],
+)
+def test_play_in_a_game_held_whole_can_hardly_be_exploited(game, share):
+    policy = fl.agent_policy("kluss(iterations=30000)", game)
+    assert fl.exploitability(game, policy) <= share * fl.exploitability(game, Uniform())
+
+
+def test_the_tree_stays_within_its_nodes():
+    agent = fl.load_agent("kluss(iterations=6000,nodes=1000,playouts=1)")
+    state = fl.new_state("phantom_ttt")
+    fl.Seat(agent, state.game, 0, 0)
+    agent.act(state.actions())
+    assert agent.explain().notes["nodes"] <= 1000 + 9
+    assert agent.explain().notes["cfr iterations"] > 10  # a full tree is still solved
+
+
+def test_false_worlds_come_from_what_everybody_has_observed(monkeypatch):
+    """A search that begins at some of the possible worlds is completed by worlds that the other seat may mean."""
+    monkeypatch.setattr(limited, "_MOST_STARTS", 0)
+    search, state = searched("leduc_poker", [0, 3, 1], 1, evaluations=1, small=0, positions=3)
+    possible = {int(key(state.game, search.rows[node], 0)) for node in search.starts.here}
+    false = [node for node in search.roots.node if not search.tree.true[node]]
+    assert len(search.starts.here) == len(possible) == 3 and len(false) >= 6
+    for node in false:
+        assert int(key(state.game, search.rows[node], 1)) != search.key
+        assert int(key(state.game, search.rows[node], 0)) in possible
+
+
+class Constant:
+    """An engine that values worlds by the lowest bits of their first word."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def values(self, rows):
+        self.calls += 1
+        return np.array([float(int(row[0]) % 7) / 7 for row in rows])
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_an_engine_values_all_children_of_a_leaf_in_one_call(seat):
+    state = fl.new_state("dark_hex(rows=3,cols=3)")
+    if seat == 1:
+        state.play(4)
+    engine = Constant()
+    search = LimitedSearch(state.game, seat, rollout(state.game), plan(small=0), engine)
+    agent = fl.load_agent("first_legal")
+    fl.Seat(agent, state.game, seat, 0, state.observations(seat))
+    tracker = fl.Tracker(state.game, seat)
+    keys = [agent.key]
+    for observation in state.observations(seat):
+        tracker.observe(observation)
+    random = np.array([3], np.uint64)
+    search.enter(agent.key, np.array(keys, np.uint64), tracker.worlds(), list(state.observations(seat)), 0, random)
+    before = int(search.tree.used[NODES])
+    search.run(60, random)
+    valued = range(before, int(search.tree.used[NODES]))
+    for node in valued:
+        expected = float(int(search.rows[node][0]) % 7) / 7
+        if search.tree.first[node] == NO_CHILD:
+            assert search.tree.value[node] == pytest.approx(expected if seat == 0 else -expected, abs=1e-6)
+    assert len(valued) >= 40 and engine.calls * 9 >= len(valued)
+
+
+KINGS = "dark_chess(repetition=ignore,clock=hidden,stalemate=loss,start={}_w_-_-_0_1)"
+
+
+@pytest.mark.parametrize("fen", ["k7/8/1K6/8/8/8/8/8", "k7/2K5/8/8/8/8/8/8", "k7/8/2K5/8/8/8/8/8"])
+@pytest.mark.long
+@pytest.mark.long_plain
+def test_a_king_in_the_corner_is_in_danger(fen):
+    """King against king, Black on a8, White to move with its king near: more than a draw for White [Zhang2025]."""
+    state = fl.new_state(KINGS.format(fen))
+    agent = fl.load_agent("kluss(iterations=30000)")
+    fl.Seat(agent, state.game, state.player, 0)
+    agent.act(state.actions())
+    why = agent.explain()
+    value = sum(share * worth for share, worth in zip(why.notes["strategy"], why.values, strict=True) if share > 0.0)
+    assert 0.1 < value < 1.0
+
+
+def test_three_seats_are_refused():
+    with pytest.raises(BadInput, match="two seats"):
+        fl.load_agent("kluss").start("oh_hell(players=3)", 0, 0)
+
+
+def test_without_a_gadget_all_possible_histories_are_alike():
+    """A group counts for its possible histories, however many false ones look like them to the other seat."""
+    group = np.array([0, 0, 0, 0, 1, 2, 2])
+    share = np.array([0.25, 0.25, 0.25, 0.25, 1.0, 0.5, 0.5])
+    possible = np.array([True, False, False, False, True, True, True])
+    weight = np.array([0.25, 1.0, 1.0])  # the share of possible histories in each group
+    even = np.array([1 / 4, 1 / 4, 2 / 4]) / weight  # alike by history
+    likelihood = np.array([0.2, 0.3, 0.5])
+    belief = limited._belief(group, share, possible, likelihood)
+    assert belief == pytest.approx((even + likelihood / 0.85) / (even + likelihood / 0.85).sum())
+    reach = np.array([0.25, 1.0, 0.5, 0.5]) * belief[[0, 1, 2, 2]]
+    flat = limited._belief(group, share, possible, np.array([4.0, 1.0, 2.0]) / 7)[[0, 1, 2, 2]] * [0.25, 1.0, 0.5, 0.5]
+    assert len(set(np.round(flat, 12))) == 1 < len(set(np.round(reach, 12)))
+
+
+@pytest.mark.parametrize(("playouts", "budget", "most"), [(1, 600, 600), (16, 600, 600), (16, 10_000, 2000)])
+def test_the_first_positions_leave_half_of_a_budget(playouts, budget, most):
+    """Nine worlds with nine actions each: with 16 playouts for each child they would take 1,296 evaluations."""
+    state = fl.new_state("dark_hex(rows=3,cols=3)")
+    state.play(4)
+    agent = fl.load_agent("first_legal")
+    agent.start(state.game, 1, 0)
+    keys, tracker = [agent.key], fl.Tracker(state.game, 1)
+    for observation in state.observations(1):
+        agent.observe(observation)
+        tracker.observe(observation)
+        keys.append(agent.key)
+    search, random = LimitedSearch(state.game, 1, rollout(state.game), plan(small=0, playouts=playouts)), np.array([1])
+    seen = list(state.observations(1))
+    search.enter(agent.key, np.array(keys, np.uint64), tracker.worlds(), seen, budget, random.astype(np.uint64), 9)
+    assert len(search.starts.here) == 9
+    assert 81 <= search.evaluations <= most // 2 or (budget == 10_000 and 1296 <= search.evaluations <= most)
