@@ -81,6 +81,7 @@ def test_the_judge_of_boards_notices_a_piece_that_moved():
         ("random", "phantom_ttt"),
         ("human", "kuhn_poker"),
         ("policy", "kuhn_poker"),
+        ("engine", "kuhn_poker"),
         ("pimc(iterations=8,cap=200)", "leduc_poker"),
         ("epimc(iterations=8,cap=200)", "phantom_ttt"),
         ("ismcts(iterations=8,cap=200)", "kuhn_poker"),
@@ -177,7 +178,8 @@ def test_every_native_agent_and_game_has_twins():
 
 # Fuzz -----------------------------------------------------------------------------------------------------------
 
-SMALL = {"games": 300, "agents": 300, "observations": 30, "commands": 40, "files": 60, "orders": 40, "requests": 150}
+SMALL = {"games": 300, "agents": 300, "observations": 30, "commands": 40, "files": 60, "orders": 40, "requests": 150,
+         "lines": 60}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -196,6 +198,28 @@ def test_nonsense_is_refused_in_one_line(fuzz, kind, monkeypatch):
     result = fuzz.work(kind, 0, inputs, seed=3)
     assert result["findings"] == [] and result["fine"] + result["refused"] == inputs
     assert result["refused"] > inputs // 8
+
+
+def test_fuzz_notices_a_game_of_the_page_that_stops(fuzz, monkeypatch):
+    """As when a stand-in for the workers gave no legal move: orders were then tried at games that had ended."""
+    right = fuzz.page._Answers.ask
+
+    async def wrong(self, lane, limit, name, *arguments, topics=()):
+        if name == "move":
+            raise IndexError("list index out of range")
+        return await right(self, lane, limit, name, *arguments, topics=topics)
+
+    monkeypatch.setattr(fuzz.page._Answers, "ask", wrong)
+    result = fuzz.work("orders", 0, 40, seed=3)
+    assert result["found"] >= 5 and "the game stops" in result["findings"][0]
+
+
+@pytest.mark.parametrize("order", [("export", "games.sqlite"), ("solve", "kuhn_poker", "--iterations", "5", "--save")])
+def test_a_file_name_that_is_too_long_is_refused(run, tmp_path, monkeypatch, order):
+    monkeypatch.chdir(tmp_path)
+    fl.play_match("kuhn_poker", ["random", "first_legal"], 2, store=tmp_path / "games.sqlite")
+    code, out, err = run(*order, f"{'a' * 400}.csv")
+    assert (code, out) == (2, "") and err.count("\n") == 1 and "the name of a file is too long: aaa" in err
 
 
 def test_every_kind_of_input_has_its_share(fuzz):

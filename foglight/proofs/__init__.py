@@ -4,6 +4,7 @@
     twins         agents in games that look the same to them and are not: they must do the same
     fuzz          nonsense as input: it must end in success or in one line
     playthroughs  games that OpenSpiel keeps for its own tests, followed by our rules
+    beliefs       all seats' beliefs through games between agents: none may be lost, nor miss the true world
 
 A proof is a list of cells, small pieces of work that do not depend on each other. Each result is stored when it is
 done, so a proof that is killed resumes where it stopped. Results of other code count as missing. The module of a proof
@@ -25,7 +26,7 @@ from foglight.games import game_names, load_game
 from foglight.pieces import Lot, Workers, opened
 from foglight.studies import Ledger
 
-PROOFS = ("legality", "twins", "fuzz", "playthroughs")
+PROOFS = ("legality", "twins", "fuzz", "playthroughs", "beliefs")
 Progress = Callable[[int, int], None]  # cells done, cells in all
 Cells = Mapping[str, Mapping[str, Any]]  # the arguments of `work`, by the cell's name
 Results = dict[str, dict[str, Any]]  # by the cell's name

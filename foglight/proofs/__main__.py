@@ -4,6 +4,8 @@ python -m foglight.proofs legality --samples 10000000
 python -m foglight.proofs twins --pairs 10000
 python -m foglight.proofs fuzz --inputs 100000
 python -m foglight.proofs playthroughs --files open_spiel/integration_tests/playthroughs
+python -m foglight.proofs beliefs --games 100
+python -m foglight.proofs efg --files gambit/catalog
 
 Kill it whenever you like: the same command continues it. The exit code is 1 if anything was found.
 """
@@ -16,8 +18,9 @@ from typing import Annotated, Any
 import typer
 
 from foglight import proofs
+from foglight.bars import progress_bar
 from foglight.cli import main
-from foglight.cli._app import Json, On, Seed, Workers, bar, fail, workers_of
+from foglight.cli._app import Json, On, Seed, Workers, fail, workers_of
 from foglight.names import BadInput
 
 app = typer.Typer(
@@ -85,6 +88,36 @@ def playthroughs(
     _prove("playthroughs", {"files": files}, folder, workers_of(on, workers, 1), json_)
 
 
+@app.command()
+def efg(
+    files: Annotated[str, typer.Option(help="Folder of .efg files, such as Gambit's catalog.")],
+    on: On = "local",
+    workers: Workers = None,
+    folder: Folder = _RUNS,
+    json_: Json = False,
+) -> None:
+    """Compare extensive-form games as we read and solve them with pygambit's and OpenSpiel's reading and solutions."""
+    _prove("efg", {"files": files}, folder, workers_of(on, workers, 1), json_)
+
+
+@app.command()
+def beliefs(
+    games: Annotated[int, typer.Option(help="Games in all.")] = 10,
+    game: Annotated[str, typer.Option(help="A native game; by default Fog-of-War chess on the full board.")] = "",
+    agent: Annotated[list[str] | None, typer.Option(help="An agent that plays; repeat the option for several.")] = None,
+    cap: Annotated[int, typer.Option(help="Positions up to which a belief is exact.")] = 200_000,
+    on: On = "local",
+    workers: Workers = None,
+    seed: Seed = 0,
+    folder: Folder = _RUNS,
+    json_: Json = False,
+) -> None:
+    """Follow the beliefs of all seats through games between agents: none may be lost, nor miss the true world."""
+    chosen = {"game": game} if game else {}
+    given = {"games": games, "cap": cap, "seed": seed, **chosen, **({"agents": agent} if agent else {})}
+    _prove("beliefs", given, folder, workers_of(on, workers, 1), json_)
+
+
 def _prove(proof: str, given: dict[str, Any], folder: Path, place: Any, json_: bool) -> None:
     """Run or continue a proof, and print its table."""
     for name, value in given.items():
@@ -95,7 +128,7 @@ def _prove(proof: str, given: dict[str, Any], folder: Path, place: Any, json_: b
     if not cells:
         raise BadInput("no native agent plays that game; foglight agents and foglight games list them")
     try:
-        with bar("cells") as progress:
+        with progress_bar("cells") as progress:
             results = proofs.prove(proof, cells, folder, progress, place)
     except KeyboardInterrupt:
         fail(f"stopped; finished cells are in {folder}, and the same command goes on", 130)

@@ -13,6 +13,8 @@ fourth position the same agent sits on all seats, so that what one instance know
 
 import functools
 import random
+import shlex
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -43,6 +45,7 @@ SOLVED = {  # sizes at which a game is solved for the agent that plays a policy
 }
 UNSOLVED = ("card_game", "dark_chess", "hearts", "oh_hell", "phantom_ttt", "rbc", "spades")  # too large at any size
 OPTIONS = {  # small budgets: what is compared is not how strong an agent is
+    "engine": ("engine",),
     "epimc": ("epimc(iterations=8,cap=200)", "epimc(depth=2,iterations=8,cap=200,subgame=iss)"),
     "iimc": ("iimc(iterations=8,cap=200)",),
     "ismcts": ("ismcts(iterations=8,cap=200)",),
@@ -53,6 +56,8 @@ OPTIONS = {  # small budgets: what is compared is not how strong an agent is
     "scout": ("scout(engine=none,sample=10,cap=100)",),
 }
 LONGEST = {"dark_chess": 20, "rbc": 24}  # actions before a position; beliefs of long games take seconds
+ENGINE = "pimc(iterations=8,cap=200)"  # the agent that another process plays, in these games
+IN_PROCESSES = ("kuhn_poker", "leduc_poker", "phantom_ttt", "dark_hex")
 _TWINS = 16  # at one position
 _LISTED = 5000  # worlds up to which a filter is used where layers of them have to be kept
 _SHOWN = 5  # findings that are kept of a cell
@@ -76,6 +81,9 @@ def combinations() -> Iterator[tuple[str, str]]:
             if agent == "policy":
                 yield from [(agent, SOLVED.get(game, game))] if game not in UNSOLVED else []
                 continue
+            if agent == "engine":
+                yield from [(agent, game)] if game in IN_PROCESSES else []
+                continue
             for where in SIZES.get(game, (game,)):
                 with suppress(BadInput):
                     load_agent(agent).check(load_game(where))
@@ -84,7 +92,7 @@ def combinations() -> Iterator[tuple[str, str]]:
 
 def work(agent: str, game: str, pairs: int, seconds: float, seed: int) -> dict[str, Any]:
     """The pairs that were compared and the seconds of the processor they took."""
-    made = _policy(game) if agent == "policy" else agent
+    made = _policy(game) if agent == "policy" else _engine() if agent == "engine" else agent
     return compare(made, game, pairs, seconds, seed)
 
 
@@ -252,3 +260,8 @@ def _policy(game: str) -> Spec:
     file = Path(folder) / "policy.npz"
     solve(game, iterations=20).save(file)
     return Spec("policy", (("file", str(file)),))
+
+
+def _engine() -> Spec:
+    """An agent in another process."""
+    return Spec("engine", (("command", shlex.join([sys.executable, "-m", "foglight", "engine", ENGINE])),))

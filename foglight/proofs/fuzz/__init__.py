@@ -7,6 +7,7 @@
     orders           what a page sends on the socket of a seat
     requests         what the server is asked by HTTP, through the guard
     engines          what a chess engine answers; positions in Forsyth-Edwards notation
+    lines            what a server says to an agent that speaks JSON lines
 
 Inputs are good ones, changed at random places. Numbers in commands are cut to two digits: a command that does a lot of
 work is no nonsense. An input is a finding if it ends in an exception that is not meant for users, in a refusal of
@@ -25,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from foglight.names import BadInput
-from foglight.proofs.fuzz import commands, files, page, texts
+from foglight.proofs.fuzz import commands, files, lines, page, texts
 from foglight.proofs.fuzz.changes import FINE, REFUSED, Input, is_one_line
 
 _PATIENCE = 300  # seconds that an input may take; kernels are compiled in some of them, on a busy machine
@@ -41,6 +42,7 @@ KINDS: dict[str, Callable[[], contextlib.AbstractContextManager[Input]]] = {
     "orders": page.orders,
     "requests": page.requests,
     "engines": texts.engines,
+    "lines": lines.lines,
 }
 SHARES = {  # of all inputs; what is fast comes first
     "games": 25,
@@ -49,6 +51,7 @@ SHARES = {  # of all inputs; what is fast comes first
     "requests": 15,
     "orders": 9,
     "files": 12,
+    "lines": 3,
     "commands": 3,
     "observations": 1,  # a wrong one may take a search, and so some tenths of a second
 }
@@ -107,8 +110,10 @@ def _outcome(use: Callable[[], str]) -> str:
     def late(*_: object) -> None:
         raise _Late
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(_PATIENCE)
+    alarm = "SIGALRM" in vars(signal)  # Windows has none: there nothing ends an input that takes too long
+    before = signal.signal(signal.SIGALRM, late) if alarm else None
+    if alarm:
+        signal.alarm(_PATIENCE)
     try:
         return use()
     except BadInput as error:
@@ -119,5 +124,6 @@ def _outcome(use: Callable[[], str]) -> str:
         place = traceback.extract_tb(error.__traceback__)[-1]
         return f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        if alarm:
+            signal.alarm(0)
+            signal.signal(signal.SIGALRM, before)

@@ -29,7 +29,8 @@ class _Answers:
     async def ask(self, lane: str, limit: float, name: str, *arguments: Any, topics: Any = ()) -> Any:
 
         if name == "move":
-            return arguments[-1][0]
+            _, _, _, _, _, _, actions, *_ = arguments  # as in `answers.move`
+            return actions[0]
         if name in ("advice", "position_advice", "verdict"):  # these think for seconds
             return {}
         return getattr(answers, name)(*arguments)
@@ -78,6 +79,8 @@ def orders() -> Iterator[Input]:
                 errors = [reply["text"] for reply in replies if reply["is"] == "error"]
                 if not replies:
                     return "no answer at all"
+                if any("the game cannot go on" in error for error in errors):
+                    return "the game stops"
                 wrong = [error for error in errors if not is_one_line(error)]
                 return f"not one helpful line: {wrong[0]!r}" if wrong else REFUSED if errors else FINE
 
