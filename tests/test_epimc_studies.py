@@ -32,11 +32,18 @@ def test_full_studies_have_the_published_number_of_games_and_agents_that_exist(n
             assert seeds[match] == ([3] if quick else list(range(3000, 3000 + len(seeds[match]))))
 
 
-def test_blocks_of_all_matches_come_before_the_next_blocks_and_are_even():
-    cells = list(epimc_depth.cells(False, 0).values())
-    numbers = [arguments["seed"] for arguments in cells]  # the seed counts the blocks
-    assert numbers == sorted(numbers) and len(set(numbers)) == 50
-    assert {arguments["games"] for arguments in cells} == {10, 20, 50}
+def test_first_games_come_first_and_the_largest_ratio_after_the_others():
+    cells = list(epimc_depth.cells(False, 0).items())
+    assert {arguments["games"] for _, arguments in cells} == {10, 20, 50}
+    played, stages = Counter(), []
+    for cell, arguments in cells:
+        match = cell.rpartition(", games ")[0]
+        largest = arguments["ratio"] == _matches.LARGEST
+        stages.append(2 if played[match] >= _matches.ENOUGH else int(largest))
+        played[match] += arguments["games"]
+        assert cell.endswith(f" to {played[match]}")  # in their order
+        assert arguments["seed"] == (played[match] - 1) // arguments["games"]  # it counts the blocks
+    assert stages == sorted(stages) and Counter(stages) == {0: 225, 1: 36, 2: len(cells) - 261}
 
 
 def test_blocks_of_one_match_are_one_result():

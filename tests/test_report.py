@@ -14,6 +14,7 @@ from foglight.studies import (
     Ledger,
     _matches,
     _report,
+    _stored,
     epimc_fusion,
     epimc_rivals,
     filtering_burn_in,
@@ -364,7 +365,7 @@ def test_a_paper_is_wrong_only_where_the_results_say_so():
 
 @pytest.fixture(scope="module")
 def runs():
-    return _report.all_stored(RESULTS / "data")
+    return _stored.all_stored(RESULTS / "data")
 
 
 def test_the_page_is_what_its_data_give(runs):
@@ -439,36 +440,37 @@ def drawn(arguments):
 def test_larger_runs_replace_smaller_ones_and_never_the_other_way(tmp_path):
     data = tmp_path / "data"
     write_run(tmp_path / "quick", "epimc_leaf", True, drawn)
-    assert _report.gather(tmp_path / "quick", data) == ["epimc_leaf"]
-    run = _report.stored("epimc_leaf", data)
+    assert _stored.gather(tmp_path / "quick", data) == ["epimc_leaf"]
+    run = _stored.stored("epimc_leaf", data)
     assert (run.form, run.cells, run.of, run.seconds, run.version) == ("quick", 16, 16, 32, fl.__version__)
-    assert _report.gather(tmp_path / "quick", data) == [], "nothing new"
-    write_run(tmp_path / "few", "epimc_leaf", False, drawn, share=0.15)
-    assert _report.gather(tmp_path / "few", data) == [], "too few cells of the full form"
+    assert _stored.gather(tmp_path / "quick", data) == [], "nothing new"
+    write_run(tmp_path / "few", "epimc_leaf", False, drawn, share=0.05)
+    _stored.gather(tmp_path / "few", data)
+    assert _stored.stored("epimc_leaf", data) == run, "too few cells of the full form"
     write_run(tmp_path / "many", "epimc_leaf", False, drawn, share=0.3)
-    assert _report.gather(tmp_path / "many", data) == ["epimc_leaf"]
-    run = _report.stored("epimc_leaf", data)
+    assert _stored.gather(tmp_path / "many", data) == ["epimc_leaf"]
+    run = _stored.stored("epimc_leaf", data)
     assert run.form_text() == "full, 126 of 420 cells" and len(run.results) == 20, "blocks are joined"
-    assert _report.gather(tmp_path / "quick", data) == []
-    assert _report.stored("epimc_leaf", data) == run
+    assert _stored.gather(tmp_path / "quick", data) == []
+    assert _stored.stored("epimc_leaf", data) == run
 
 
 def test_a_study_that_cannot_grow_needs_all_cells(tmp_path):
     write_run(tmp_path, "filtering_sizes", True, lambda arguments: {"counted": 1, "enumerated": 1}, share=0.7)
-    assert _report.gather(tmp_path, tmp_path / "data") == []
+    assert _stored.gather(tmp_path, tmp_path / "data") == []
 
 
 def test_results_of_other_agents_are_not_taken(tmp_path):
     write_run(tmp_path, "epimc_rivals", True, lambda arguments: drawn(arguments) | {"agent": "epimc(time=0.02)"})
-    assert _report.gather(tmp_path, tmp_path / "data") == []
+    assert _stored.gather(tmp_path, tmp_path / "data") == []
 
 
 def test_unknown_seconds_stay_unknown(tmp_path):
     write_run(tmp_path, "filtering_sizes", True, lambda arguments: {"counted": 1, "enumerated": 1})
     path = tmp_path / "filtering_sizes" / "cells-quick-0.jsonl"
     path.write_text(path.read_text().replace('"seconds": 2.0, ', ""))
-    _report.gather(tmp_path, tmp_path / "data")
-    assert _report.stored("filtering_sizes", tmp_path / "data").seconds is None
+    _stored.gather(tmp_path, tmp_path / "data")
+    assert _stored.stored("filtering_sizes", tmp_path / "data").seconds is None
 
 
 def test_the_command_writes_the_page_and_its_data(run, tmp_path):

@@ -11,7 +11,6 @@ import foglight as fl
 from foglight import studies
 from foglight.policies import Biased
 from foglight.studies import (
-    Ledger,
     filtering_entropy,
     filtering_positions,
     filtering_sizes,
@@ -188,14 +187,6 @@ def test_all_studies_run_in_one_command_and_share_the_time(run, tmp_path, monkey
     assert (tmp_path / "b" / "table.md").exists()
     code, out, _ = run("study", "run", "all", "--folder", str(tmp_path / "other"), "--minutes", "0")
     assert code == 0 and out.count("1 of 5 cells are done") == 3
-
-
-def test_results_of_another_version_are_not_taken(tmp_path):
-    path = tmp_path / "cells.jsonl"
-    Ledger(path).add("a", {"x": 1}, 0.5)
-    assert Ledger(path).results == {"a": {"x": 1}}
-    path.write_text(path.read_text().replace(fl.__version__, "0.0.0"))
-    assert Ledger(path).results == {}
 
 
 def test_the_command(run, tmp_path):

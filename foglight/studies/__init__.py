@@ -21,7 +21,7 @@ from foglight.fingerprints import addressed_code, addressed_modules, code_of
 from foglight.names import BadInput, note, unknown
 from foglight.pictures import check_picture
 from foglight.pieces import Lot, Workers, opened
-from foglight.version import __version__
+from foglight.version import RESULTS_VERSION
 
 Progress = Callable[[int, int], None]  # cells done, cells in all
 
@@ -51,7 +51,11 @@ class Study(Protocol):
         """The results as a picture.
 
         A study of a paper also has a function `claims(results)`: what the paper says, and whether the results agree
-        (`_claims`). A function `kept(results)` reduces large results to what claims need.
+        (`_claims`). A function `kept(results)` reduces large results to what claims need. If that joins the results of
+        several cells into one, `covered(name, result, cells)` says which cells a joined result is of. A function
+        `enough(cells, results)` says whether a part of the full form suffices for claims.
+
+        EDITION, 1 if there is none, is raised when a study's cells get other results under the same names.
         """
 
 
@@ -85,30 +89,41 @@ def run_study(
     progress: Progress | None = None,
     workers: Workers = 1,
     seconds: float | None = None,
+    begin_with: Path | None = None,
 ) -> str:
     """Compute the cells missing in `folder`, write `data.json`, `table.md` and `picture.png`; returns the table.
 
     `workers` work on cells side by side, and are as in `play_match`. After `seconds`, if given, the study stops, and
-    cells that have begun are lost. Then the table is of the cells that are done, if the study can make one.
+    cells that have begun are lost. Then the table is of the cells that are done, if the study can make one. With
+    `begin_with`, a folder of stored results such as `docs/results/data`, the cells stored there count as done.
     """
     begin = time.monotonic()
     study = load_study(name)
     cells = study.cells(quick, seed)
-    # ours change with the version; hours of work are not lost when some line of the library is edited
-    code = "" if name in study_names() else code_of(study.work) + addressed_code(json.dumps(cells))
-    ledger = Ledger(folder / f"cells-{'quick' if quick else 'full'}-{seed}.jsonl", code)
+    # ours have an edition; hours of work are not lost when some line of the library is edited
+    own = name in study_names()
+    code = "" if own else code_of(study.work) + addressed_code(json.dumps(cells)) + RESULTS_VERSION
+    form = "quick" if quick else "full"
+    ledger = Ledger(folder / f"cells-{form}-{seed}.jsonl", code, edition_of(study))
+    if begin_with is not None:
+        from foglight.studies._stored import take_up
+
+        if not own:
+            raise BadInput(f"there are no stored results of {name}; they are kept of the studies of foglight")
+        take_up(name, form, seed, ledger, begin_with)
     check_picture(folder / "picture.png")
-    missing = {cell: arguments for cell, arguments in cells.items() if cell not in ledger.results}
+    done = finished(study, cells, ledger.results)[1]
+    missing = {cell: arguments for cell, arguments in cells.items() if cell not in done}
     if progress is not None:
         progress(len(cells) - len(missing), len(cells))
     if missing and "prepare" in vars(study):
         study.prepare(missing, folder)
-    own = {"folder": folder.absolute()} if "folder" in inspect.signature(study.work).parameters else {}
+    given = {"folder": folder.absolute()} if "folder" in inspect.signature(study.work).parameters else {}
     modules = [study.work.__module__, *addressed_modules(json.dumps(cells))]
     # fresh ones: threads of PyTorch do not survive a fork
     with opened(workers if missing else 1, modules=modules, fresh=True) as place:
-        for done in place.run(_working, [Lot((name, own), list(missing.items()))]):
-            for (cell, _), (result, spent) in zip(done.pieces, done.results, strict=True):
+        for part in place.run(_working, [Lot((name, given), list(missing.items()))]):
+            for (cell, _), (result, spent) in zip(part.pieces, part.results, strict=True):
                 ledger.add(cell, result, spent)
                 del missing[cell]
             if progress is not None:
@@ -117,14 +132,43 @@ def run_study(
                 break
     if missing and not (getattr(study, "GROWS", False) and len(missing) < len(cells)):
         return f"{len(cells) - len(missing)} of {len(cells)} cells are done; the same command goes on\n"
-    results = {cell: ledger.results[cell] for cell in cells if cell not in missing}
+    results, done = finished(study, cells, ledger.results)
     table = study.table(results)
     if missing:
-        table += f"\n{len(results)} of {len(cells)} cells are done.\n"
+        table += f"\n{len(done)} of {len(cells)} cells are done.\n"
     write_whole(folder / "data.json", json.dumps(results, indent=1).encode())
     write_whole(folder / "table.md", table.encode())
     study.draw(results, folder / "picture.png")
     return str(table)
+
+
+def edition_of(study: Any) -> int:
+    """The edition of a study's results."""
+    return int(getattr(study, "EDITION", 1))
+
+
+def finished(
+    study: Any, cells: dict[str, dict[str, Any]], results: dict[str, dict[str, Any]]
+) -> tuple[dict[str, dict[str, Any]], set[str]]:
+    """The results that count, and the cells that they are of.
+
+    They are in the order of the cells. A cell of an older form of the study may have the same name, and other agents. A
+    joined result replaces those of its cells.
+    """
+    joined: dict[str, set[str]] = {}
+    if "covered" in vars(study):
+        names = (name for name in results if name not in cells)
+        joined = {name: of for name in names if (of := study.covered(name, results[name], cells))}
+    holder = {cell: name for name, of in joined.items() for cell in of}
+    for cell, arguments in cells.items():
+        if cell in results and cell not in holder and _belongs(results[cell], arguments):
+            holder[cell] = cell
+    return {holder[cell]: results[holder[cell]] for cell in cells if cell in holder}, set(holder)
+
+
+def _belongs(result: dict[str, Any], arguments: dict[str, Any]) -> bool:
+    """Whether a result is of the agents that the cell has now."""
+    return all(result.get(key, arguments[key]) == arguments[key] for key in ("agent", "opponent") if key in arguments)
 
 
 @contextmanager
@@ -147,11 +191,11 @@ def _working() -> Iterator[Callable[..., tuple[dict[str, Any], float]]]:
 class Ledger:
     """Results in a file, one per line, written when they are done.
 
-    The cell of a torn line is computed again, and so are cells of another version or of other `code`, a fingerprint.
+    The cell of a torn line is computed again, and so are cells of another edition or of other `code`, a fingerprint.
     """
 
-    def __init__(self, path: Path, code: str = "") -> None:
-        self.path, self.key = path, {"version": __version__, "code": code}
+    def __init__(self, path: Path, code: str = "", edition: int = 1) -> None:
+        self.path, self.key = path, {"edition": edition, "code": code}
         self.results: dict[str, dict[str, Any]] = {}
         self.seconds: dict[str, float] = {}  # that each cell took, as far as it is known
         try:
@@ -164,7 +208,8 @@ class Ledger:
                 entry = json.loads(line)
             except ValueError:
                 continue
-            if {"version": entry.get("version"), "code": entry.get("code", "")} == self.key:
+            # lines of version 0.1.0 name no edition: all were of the first
+            if {"edition": entry.get("edition", 1), "code": entry.get("code", "")} == self.key:
                 self.results[entry["cell"]] = entry["result"]
                 if "seconds" in entry:
                     self.seconds[entry["cell"]] = entry["seconds"]

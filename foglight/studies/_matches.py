@@ -3,11 +3,13 @@
 A budget is a ratio of iterations, ours : PIMC's. The paper's budgets are seconds, one of them for PIMC. What a second
 buys depends on the code; what a ratio buys does not. A line is one agent over all budgets.
 
-In the full form a match comes in blocks of games, and each block is a cell. The first blocks of all matches come before
-the second ones. So a study that is stopped early has wider intervals, and no gaps.
+In the full form a match comes in blocks of games, and each block is a cell. The first games of all matches come before
+the later ones, and those at the largest ratio, which take most of the time, after the others. So a study that is
+stopped early has wider intervals, and no gaps. What is stored of a match is one result, with its spans of games.
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from operator import mul
 from pathlib import Path
@@ -67,15 +69,20 @@ def published_cells(games: Mapping[str, Sequence[float]], lines: Mapping[str, st
 
 
 def in_blocks(cells: Cells) -> Cells:
-    """The same matches, divided into blocks of games: first the first block of each match, and so on."""
+    """The same matches, divided into blocks of games.
+
+    First come the blocks up to the number of games that counts in a claim, then the same at the largest ratio, then the
+    others; each time the first games of all matches before the later ones.
+    """
     blocks = []
     for cell, arguments in cells.items():
         size = BLOCKS.get(arguments["ratio"], 50)
         for number, begin in enumerate(range(0, arguments["games"], size)):
             end = min(begin + size, arguments["games"])
             block = {**arguments, "games": end - begin, "seed": 1000 * arguments["seed"] + number}
-            blocks.append((number, f"{cell}, games {begin + 1} to {end}", block))
-    return {cell: block for _, cell, block in sorted(blocks, key=lambda entry: entry[0])}
+            stage = 2 if begin >= ENOUGH else arguments["ratio"] == LARGEST
+            blocks.append((stage, begin, f"{cell}, games {begin + 1} to {end}", block))
+    return {cell: block for _, _, cell, block in sorted(blocks, key=lambda entry: entry[:2])}
 
 
 def meet(game: str, line: str, ratio: float, agent: str, opponent: str, games: int, seed: int) -> dict[str, Any]:
@@ -161,12 +168,64 @@ def _joined(blocks: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def kept(results: Results) -> Results:
-    """One result for each match, which is what claims need."""
+    """One result for each match, which is what claims need, and the spans of games in it, if it comes in blocks."""
+    spans: dict[tuple[Any, ...], list[list[int]]] = {}
+    for cell, result in results.items():
+        match = result["game"], result["line"], result["ratio"]
+        spans.setdefault(match, []).extend(result.get("spans") or [list(span) for span in _span(cell)])
     whole = {}
     for points in grouped(results).values():
         for point in points:
-            whole[f"{point['game']}, {point['line']}, {ratio_text(point['ratio'])}"] = point
+            name = f"{point['game']}, {point['line']}, {ratio_text(point['ratio'])}"
+            parts = _merged(spans[point["game"], point["line"], point["ratio"]])
+            whole[name] = {**point, "spans": parts} if parts else point
     return whole
+
+
+def _span(cell: str) -> list[tuple[int, int]]:
+    """The first and the last game of a block, by the cell's name; nothing if the cell is a whole match."""
+    return [(int(first), int(last)) for first, last in re.findall(r", games (\d+) to (\d+)$", cell)]
+
+
+def _merged(spans: list[list[int]]) -> list[list[int]]:
+    """The same spans of numbers, with neighbours joined."""
+    merged: list[list[int]] = []
+    for first, last in sorted(spans):
+        if merged and merged[-1][1] == first - 1:
+            merged[-1] = [merged[-1][0], last]
+        else:
+            merged.append([first, last])
+    return merged
+
+
+def covered(name: str, result: dict[str, Any], cells: Cells) -> set[str]:
+    """The blocks that a stored result of a match, with this name, is of."""
+    agents = "agent", "opponent"
+    return {
+        cell
+        for cell, arguments in cells.items()
+        if cell.startswith(f"{name}, games ")
+        and all(result.get(key) == arguments[key] for key in agents)
+        and any(low <= first and last <= high for first, last in _span(cell) for low, high in result.get("spans", []))
+    }
+
+
+def matching(results: Results, cells: Cells) -> Results:
+    """Stored results of another study that are of matches of this one: same game, agents and ratio, another line."""
+    same = "game", "agent", "opponent", "ratio"
+    theirs = {tuple(map(result.get, same)): result for result in results.values() if "spans" in result}
+    ours = {}
+    for cell, arguments in cells.items():
+        if (result := theirs.get(tuple(map(arguments.get, same)))) is not None:
+            ours[cell.rpartition(", games ")[0]] = {**result, "line": arguments["line"]}
+    return ours
+
+
+def enough(cells: Cells, results: Results) -> bool:
+    """Whether every match that is not at the largest ratio has enough games for a claim."""
+    played = {name: point["games"] for name, point in kept(results).items()}
+    names = {cell.rpartition(", games ")[0] for cell, one in cells.items() if one["ratio"] < LARGEST}
+    return all(played.get(name, 0) >= ENOUGH for name in names)
 
 
 class Lead(NamedTuple):

@@ -1,29 +1,18 @@
 """The report: one page with every table and figure of the four papers, our number beside the published one.
 
-The page is made from data alone. The data of a study are in a file NAME.json in a folder beside the page: the results,
-reduced to what the study's claims need, and how they came about. `gather` takes them from folders of runs.
+The page is made from data alone, those in the folder beside it (`_stored`).
 """
 
-import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
-from pathlib import Path
 from textwrap import fill
 from typing import Any, NamedTuple
 
-from foglight.files import write_whole
-from foglight.names import BadInput
-from foglight.studies import Ledger, load_study, study_names
+from foglight.studies import load_study, study_names
 from foglight.studies._claims import NOT_TRIED, OWN, VERDICTS, Claim
-from foglight.studies._tables import Results
+from foglight.studies._stored import Run
 from foglight.text import markdown
-from foglight.version import __version__
 
-DIGITS = 6  # significant digits of stored numbers
-SHARE = 0.2  # of the cells of a full form, from which on it is preferred to the quick form, if the study can grow
-FORMS = "quick", "full"
 WIDTH = 120  # characters of a line of the page, outside tables
 
 
@@ -80,125 +69,6 @@ PAPERS = (
     ),
     Paper("Sketches", "Bernardoni2019", "sketches.md", {"Table": ("sketch_speedup",)}),
 )
-
-
-@dataclass(frozen=True)
-class Run:
-    """The results of a study, and how they came about."""
-
-    study: str
-    form: str  # one of FORMS
-    cells: int  # done
-    of: int  # cells in all
-    seed: int
-    date: str
-    seconds: float | None  # of one core, if all cells are known
-    version: str
-    results: Results
-
-    @property
-    def rank(self) -> tuple[bool, int]:
-        """More is better: the full form before the quick one, then cells."""
-        return self.form == "full", self.cells
-
-    def form_text(self) -> str:
-        return self.form if self.cells == self.of else f"{self.form}, {self.cells} of {self.of} cells"
-
-    def claims(self) -> list[Claim]:
-        return list(load_study(self.study).claims(self.results))
-
-
-def gather(runs: Path, data: Path) -> list[str]:
-    """Store what the folders of runs have beyond the stored data; returns the studies whose data changed."""
-    if not runs.is_dir():
-        raise BadInput(f"there is no folder {runs}; run a study first, such as: foglight study run filtering_sizes")
-    changed = []
-    for name in study_names():
-        several = [run for path in sorted((runs / name).glob("cells-*-*.jsonl")) if (run := _read(name, path))]
-        if not several:
-            continue
-        best, before = max(several, key=lambda run: run.rank), stored(name, data)
-        if before is None or best.rank >= before.rank:
-            _store(best, data)
-            changed += [name] if best != before else []
-    return changed
-
-
-def _read(name: str, path: Path) -> Run | None:
-    """The results in a file of a run, if they suffice for the study's claims."""
-    _, form, seed = path.stem.split("-", 2)
-    if form not in FORMS or not seed.isdigit():
-        return None
-    study, ledger = load_study(name), Ledger(path)
-    cells = study.cells(form == "quick", int(seed))
-    results = {cell: ledger.results[cell] for cell in cells if cell in ledger.results}
-    # a cell of an older form of the study may have the same name
-    results = {cell: result for cell, result in results.items() if _belongs(result, cells[cell])}
-    if not results or (len(results) < len(cells) and not getattr(study, "GROWS", False)):
-        return None
-    if form == "full" and len(results) < SHARE * len(cells):
-        return None
-    known = results.keys() <= ledger.seconds.keys()  # older runs have no seconds
-    reduced = study.kept(results) if "kept" in vars(study) else results
-    return Run(
-        study=name,
-        form=form,
-        cells=len(results),
-        of=len(cells),
-        seed=int(seed),
-        date=datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat(),
-        seconds=round(sum(ledger.seconds[cell] for cell in results)) if known else None,
-        version=__version__,
-        results=_rounded(reduced),
-    )
-
-
-def _belongs(result: dict[str, Any], arguments: dict[str, Any]) -> bool:
-    """Whether a result is of the agents that the cell has now."""
-    return all(result.get(key, arguments[key]) == arguments[key] for key in ("agent", "opponent") if key in arguments)
-
-
-def _rounded(value: Any) -> Any:
-    """The same data with fewer digits, as JSON would give them back."""
-    if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
-    if isinstance(value, dict):
-        return {str(key): _rounded(one) for key, one in value.items()}
-    return [_rounded(one) for one in value] if isinstance(value, list | tuple) else value
-
-
-def _store(run: Run, data: Path) -> None:
-    """Write a run's data, one cell a line."""
-    about = asdict(run)
-    cells = [f"  {json.dumps(cell)}: {json.dumps(result)}" for cell, result in about.pop("results").items()]
-    head = json.dumps(about, indent=1).removesuffix("\n}")
-    try:
-        data.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"cannot use {data} for data: {error}") from None
-    text = f'{head},\n "results": {{\n' + ",\n".join(cells) + "\n }\n}\n"
-    write_whole(data / f"{run.study}.json", text.encode())
-
-
-def stored(name: str, data: Path) -> Run | None:
-    """The stored results of a study, if there are any."""
-    path = data / f"{name}.json"
-    if not path.exists():
-        return None
-    try:
-        return Run(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
-        raise BadInput(f"cannot read {path}: {error}; delete it, and make it again with --runs") from None
-
-
-def all_stored(data: Path) -> dict[str, Run]:
-    """The stored results of all studies that have some."""
-    runs = {name: run for name in study_names() if (run := stored(name, data)) is not None}
-    if not runs:
-        raise BadInput(
-            f"there are no results in {data}; run in a clone of foglight, or give a folder of runs as --runs"
-        )
-    return runs
 
 
 # As data ------------------------------------------------------------------------------------------------------------

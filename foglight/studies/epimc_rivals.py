@@ -61,7 +61,8 @@ def cells(quick: bool, seed: int) -> _matches.Cells:
     return matches if quick else _matches.in_blocks(matches)
 
 
-work, kept = _matches.meet, _matches.kept
+work = _matches.meet
+kept, covered, matching, enough = _matches.kept, _matches.covered, _matches.matching, _matches.enough
 
 
 def table(results: _matches.Results) -> str:

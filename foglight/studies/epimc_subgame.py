@@ -26,7 +26,8 @@ def cells(quick: bool, seed: int) -> dict[str, dict[str, Any]]:
     return _matches.cells_of(games, LINES, 100, seed) if quick else _matches.published_cells(games, LINES, seed)
 
 
-work, draw, kept = _matches.meet, _matches.draw_panels, _matches.kept
+work, draw = _matches.meet, _matches.draw_panels
+kept, covered, matching, enough = _matches.kept, _matches.covered, _matches.matching, _matches.enough
 
 
 def table(results: _matches.Results) -> str:
