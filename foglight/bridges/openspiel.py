@@ -81,7 +81,7 @@ def load(spec: Spec) -> Any:
         raise BadInput(unknown("OpenSpiel game", spec.name, names, "foglight games --openspiel lists them"))
     game = OpenSpiel(_text(spec))
     try:
-        with _silence():
+        with silence():
             kind = loaded(game).get_type()
             loaded(game).new_initial_state().legal_actions()  # fails in games whose actions are not numbered
     except pyspiel.SpielError as error:
@@ -138,7 +138,7 @@ def parameters(game: OpenSpiel) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _silence() -> Iterator[None]:
+def silence() -> Iterator[None]:
     """Discard stderr. OpenSpiel prints its errors there as well as throwing them; our own message is clearer."""
     sys.stderr.flush()
     stderr, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
@@ -316,6 +316,24 @@ def position(game, world):
 @implements(OpenSpiel)
 def returns(game, world, out):
     out[:] = world.state.returns()
+
+
+@implements(OpenSpiel)
+def num_sight_features(game):
+    return len(_tensor(game, loaded(game).new_initial_state(), 0))
+
+
+@implements(OpenSpiel)
+def sight_features(game, world, seat, out):
+    out[:] = _tensor(game, world.state, seat)
+
+
+def _tensor(game: OpenSpiel, state: Any, seat: int) -> Any:
+    """OpenSpiel's tensor of a seat's information state, or else of its observation; empty if there is neither."""
+    kind = loaded(game).get_type()
+    if kind.provides_information_state_tensor:
+        return state.information_state_tensor(seat)
+    return state.observation_tensor(seat) if kind.provides_observation_tensor else ()
 
 
 @implements(OpenSpiel)

@@ -67,7 +67,7 @@ class AgentBot(pyspiel.Bot):
             raise BadInput(f"{agent} needs somebody at the terminal and cannot be an OpenSpiel bot")
         if not 0 <= seat < num_players(self.referee.game):
             raise BadInput(f"{self.referee.game} has seats 0 to {num_players(self.referee.game) - 1}, not {seat}")
-        self.twin = _twin(self.referee.game)
+        self.twin = twin_of(self.referee.game)
         self.accepted = ""  # OpenSpiel's text of the game that was recognised as ours
         self.started = 0  # games
         self.restart()
@@ -135,7 +135,7 @@ class AgentBot(pyspiel.Bot):
         if isinstance(theirs, NativeGame) and theirs.game == self.referee.game:
             self.accepted = str(theirs)
             return
-        if not alike or (self.twin is not None and _facts(theirs) != _facts(self.twin)):
+        if not alike or (self.twin is not None and twin_facts(theirs) != twin_facts(self.twin)):
             raise BadInput(f"this bot plays {self.referee.game}, and the state is of {theirs}; {_advice(theirs)}")
         self.accepted = str(theirs)
 
@@ -174,11 +174,11 @@ class AgentBot(pyspiel.Bot):
 
     def _tell(self, referee: State) -> None:
         """Pass the observations of the seat up to this position to the agent."""
-        self.place.tell(referee.observations(self.seat))
+        self.place.tell(referee.observations(self.seat), referee.decisions(self.seat) if self.agent.remembers else ())
         self.referee = referee
 
 
-def _twin(game: Game) -> Any:
+def twin_of(game: Game) -> Any:
     """OpenSpiel's version of a game, or None if it is unknown."""
     if isinstance(game, openspiel.OpenSpiel):
         return openspiel.loaded(game)
@@ -191,7 +191,7 @@ def _fen(game: Any) -> str:
     return "" if game.start == STANDARD else f",fen={POSITION.written(game.start).replace('_', ' ')}"
 
 
-def _facts(game: "pyspiel.Game") -> tuple[str, dict[str, Any]]:
+def twin_facts(game: "pyspiel.Game") -> tuple[str, dict[str, Any]]:
     """The name and all parameters of a game of OpenSpiel, defaults included; games are the same if these are."""
     kind = game.get_type()
     parameters = {**kind.parameter_specification, **game.get_parameters()}
