@@ -6,12 +6,14 @@ import importlib.util
 import sys
 from typing import Any
 
-from foglight.addresses import GAMES, class_text, named_class, names_of
+from foglight.addresses import GAMES, class_text, is_from_file, named_class, names_of
 from foglight.compile import has_rule
 from foglight.names import BadInput, Spec, checked, construct, parse_spec, unknown
 from foglight.rules import Game, check
 
 _BRIDGES = ("openspiel",)  # modules of foglight.bridges that load games; by name, since games do not depend on them
+
+_FILE = "efg:"
 
 
 def game_names() -> list[str]:
@@ -27,7 +29,7 @@ def load_game(game: Game) -> Any:
     """The game described by a text such as `dark_hex(rows=4,cols=4)`, or the given game; parameters are checked.
 
     A game of your own is given as an instance or as `package.module:Class(options)`, one of OpenSpiel as
-    `openspiel:NAME`.
+    `openspiel:NAME`, one in a file of Gambit as `efg:PATH`.
 
         >>> game = fl.load_game("dark_hex(rows=4)")
         >>> game.rows, game.cols, str(game)
@@ -37,6 +39,8 @@ def load_game(game: Game) -> Any:
         foglight.names.BadInput: dark_hex: rows must be from 1 to 8, not 99
     """
     if isinstance(game, str):
+        if game.startswith(_FILE):  # whatever a path consists of, it needs no quotes
+            game = str(Spec("efg", (("file", game.removeprefix(_FILE)),)))
         spec = parse_spec(game)
         bridge, _, name = spec.name.partition(":")
         if name and bridge in _BRIDGES:
@@ -55,7 +59,9 @@ def load_game(game: Game) -> Any:
 def _loaded(game: Any) -> Any:
     if not has_rule("num_players", type(game)):
         raise BadInput(f"{game!r} is not a game; give its text, such as 'kuhn_poker', or an instance of its class")
-    return _checked(game) if isinstance(game, tuple) else game
+    if not isinstance(game, tuple) or is_from_file(type(game)):  # a file may have changed since it was read
+        return game
+    return _checked(game)
 
 
 def is_openspiels(kind: str, thing: Any) -> bool:

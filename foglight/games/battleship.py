@@ -11,6 +11,7 @@ observe each seat alone the places of its own ships; everybody else that a ship 
         result
 """
 
+import math
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -38,6 +39,7 @@ _LEFT_OF = np.array(
     ],
     np.uint64,
 )
+_CHOOSE = np.array([[float(math.comb(n, k)) for k in range(65)] for n in range(65)])  # binomial coefficients
 
 
 @game
@@ -259,6 +261,84 @@ def returns(game, world, out):
     difference = _losses(game, world, 1) - _losses(game, world, 0)
     out[0] = float(difference)
     out[1] = -float(difference)
+
+
+@jitable
+def _fleet_odds(game, world, seat, shots):
+    """Chances of a seat that fires so many more shots at random, at cells that it has not shot at.
+
+    The result is the probability that the other fleet is sunk, and the expected number of ships sunk where it is not
+    (0 where it is).
+    """
+    ships = len(game.ships)
+    aimed = world[2 * ships + seat]
+    cells = game.width * game.height - bits.count(aimed)
+    shots = min(shots, cells)
+    whole, total = 0, 0.0
+    for i in range(ships):
+        left = bits.count(world[(1 - seat) * ships + i] & ~aimed)
+        whole += left
+        total += _CHOOSE[shots, left] / _CHOOSE[cells, left]
+    sunk = _CHOOSE[shots, whole] / _CHOOSE[cells, whole]
+    return sunk, total - ships * sunk
+
+
+@implements(Battleship)
+def evaluation(game, world, seat):
+    """The expected payoff if both seats shoot at random, but never at a cell again; 0 until all ships are placed.
+
+    A ship of which n cells are left is sunk by s shots at c cells with probability C(s, n) / C(c, n).
+    """
+    if _placing(game, world):
+        return 0.0
+    ships = len(game.ships)
+    fired = get(world, _taken(game)) - 2 * ships
+    mover = fired % 2
+    left, others_left = game.shots - fired // 2, game.shots - (fired + 1) // 2
+    value = 0.0
+    sunk, some = _fleet_odds(game, world, mover, 0)  # by the mover's shots so far; then by the other seat's
+    others_sunk, others_some = _fleet_odds(game, world, 1 - mover, 0)
+    for shots in range(1, left + 1):
+        before = sunk
+        sunk, some = _fleet_odds(game, world, mover, shots)
+        value += (sunk - before) * (ships * (1.0 - others_sunk) - others_some)
+        if shots <= others_left:
+            before = others_sunk
+            others_sunk, others_some = _fleet_odds(game, world, 1 - mover, shots)
+            value -= (others_sunk - before) * (ships * (1.0 - sunk) - some)
+        if sunk == 1.0 or others_sunk == 1.0:
+            break
+    value += some * (1.0 - others_sunk) - others_some * (1.0 - sunk)
+    return value if seat == mover else -value
+
+
+@implements(Battleship)
+def num_sight_features(game):
+    return 4 * game.width * game.height + 4
+
+
+@implements(Battleship)
+def observation_bits(game):
+    return (1 + num_actions(game) + 3 * game.width * game.height).bit_length()
+
+
+@implements(Battleship)
+def sight_features(game, world, seat, out):
+    # by cell: own ships, the other's shots, own shots, own hits; then the shares of the other's ships and of the own
+    # ones that are sunk, of ships placed and of shots fired
+    area, ships, taken = game.width * game.height, len(game.ships), get(world, _taken(game))
+    mine, theirs = _fleet(game, world, seat), _fleet(game, world, 1 - seat)
+    shots, shots_here = world[2 * ships + seat], world[2 * ships + 1 - seat]
+    for cell in range(area):
+        out[cell] = bits.has(mine, cell)
+        out[area + cell] = bits.has(shots_here, cell)
+        out[2 * area + cell] = bits.has(shots, cell)
+        out[3 * area + cell] = bits.has(shots & theirs, cell)
+    if taken >= 2 * ships:  # before that, a ship that is not placed has no cell that is not hit
+        out[4 * area] = _losses(game, world, 1 - seat) / ships
+        out[4 * area + 1] = _losses(game, world, seat) / ships
+    out[4 * area + 2] = min(taken, 2 * ships) / (2 * ships)
+    out[4 * area + 3] = max(taken - 2 * ships, 0) / (2 * game.shots)
 
 
 @implements(Battleship)

@@ -16,7 +16,7 @@ from numpy import int64, uint64
 
 from foglight import bits
 from foglight.bits import get
-from foglight.cards import codes, drawn, showing, tricks
+from foglight.cards import codes, drawn, showing, sight, tricks
 from foglight.cards.codes import seen
 from foglight.cards.deck import block, card_names, cards_text
 from foglight.cards.tricks import PHASE, PLAY, taken
@@ -96,6 +96,17 @@ def returns(game, world, out):
     first, second = taken(world, 0), taken(world, 1)
     out[0] = 0.0 if first == second else (1.0 if first > second else -1.0)
     out[1] = -out[0]
+
+
+@implements(CardGame)
+def num_sight_features(game):
+    return sight.size(game) + _CARDS
+
+
+@implements(CardGame)
+def sight_features(game, world, seat, out):
+    # hands and tricks, and the cards in play
+    sight.write_cards(game, world[_OWN], out[sight.write(game, world, seat, out) :])
 
 
 # For people -----------------------------------------------------------------------------------------------------

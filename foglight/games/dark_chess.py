@@ -34,7 +34,8 @@ import numpy as np
 from numpy import int64, uint64
 
 from foglight.bits import count, get, lowest
-from foglight.chess import attacks, moves, notation
+from foglight.chess import attacks, moves, notation, sight
+from foglight.chess import evaluation as estimate
 from foglight.chess.board import (
     BISHOP,
     CASTLING,
@@ -160,6 +161,11 @@ def legal(game, world, out):
 
 
 @implements(DarkChess)
+def notices_all(game):
+    return True
+
+
+@implements(DarkChess)
 def pick(game, world, random, out):
     return moves.random_move(game.size, world, random, out)
 
@@ -187,6 +193,12 @@ def returns(game, world, out):
     if result != _DRAWN:
         out[result - 1] = 1.0
         out[2 - result] = -1.0
+
+
+@implements(DarkChess)
+def evaluation(game, world, seat):
+    value = estimate.payoff(game.size, world)
+    return value if seat == get(world, TURN) else -value
 
 
 # Observations ---------------------------------------------------------------------------------------------------
@@ -253,6 +265,24 @@ def observe(game, before, action, after, viewer):
     return _code(game, before, action, after, viewer)
 
 
+@implements(DarkChess)
+def num_sight_features(game):
+    return 13 * game.size**2 + sight.FACTS
+
+
+@implements(DarkChess)
+def sight_features(game, world, seat, out):
+    # the pieces in sight, the squares in sight, and the facts that the seat observes, the clock if it is shown
+    planes = _sight(game.size, world, seat)
+    own = pieces_of(world, seat)
+    sight.write_pieces(game.size, world, seat, own, out)
+    area = game.size * game.size
+    sight.write_pieces(game.size, world, seat, planes & ~own, out[6 * area :])
+    sight.write_squares(game.size, seat, planes, out[12 * area :])
+    facts = _facts(game, world, seat)
+    sight.write_facts(game.size, facts, seat, out[13 * area :])
+
+
 @kernel
 def _compiled_sight(size, world, seat):
     return _sight(size, world, seat)
@@ -315,7 +345,8 @@ def board(game, world):
 
 @implements(DarkChess)
 def view(game, world, seat):
-    return f"you are {_NAMES[seat]}\n{_drawn(game.size, _signs(game.size, world, seat))}\n{dark_fen(game, world, seat)}"
+    signs = signs_seen(game.size, world, seat)
+    return f"you are {_NAMES[seat]}\n{_drawn(game.size, signs)}\n{dark_fen(game, world, seat)}"
 
 
 def _drawn(size: int, signs: list[str]) -> str:
@@ -323,8 +354,8 @@ def _drawn(size: int, signs: list[str]) -> str:
     return "\n".join([*lines, "   " + " ".join("abcdefgh"[:size])])
 
 
-def _signs(size: int, world: Any, seat: int) -> list[str]:
-    """The sign of each square for a seat, `?` where it does not see."""
+def signs_seen(size: int, world: Any, seat: int) -> list[str]:
+    """The sign of each of the 64 squares for a seat: a letter, a dot for an empty square, `?` where it does not see."""
     sight = int(_compiled_sight(size, world, seat))
     return [letter if sight >> square & 1 else "?" for square, letter in enumerate(notation.letters(world))]
 
@@ -339,7 +370,7 @@ def _dark_fen(game: DarkChess, words: bytes, seat: int) -> str:
     world = np.frombuffer(words, np.uint64).copy()
     facts = world.copy()
     facts[STATE] = _facts(game, world, seat)
-    fields = notation.fen(game.size, facts, _signs(game.size, world, seat)).split()
+    fields = notation.fen(game.size, facts, signs_seen(game.size, world, seat)).split()
     if game.clock == _HIDDEN:
         fields[4] = "-"
     return " ".join(fields)
@@ -348,7 +379,7 @@ def _dark_fen(game: DarkChess, words: bytes, seat: int) -> str:
 @implements(DarkChess)
 def drawing(game, world, seat):
     turn = get(world, TURN)
-    signs = notation.letters(world) if seat is None else _signs(game.size, world, seat)
+    signs = notation.letters(world) if seat is None else signs_seen(game.size, world, seat)
     moving = seat in (None, turn) and world[STATE] >> uint64(FREE_BITS) == uint64(0)
     clicks = moves_by_square(game.size, world) if moving else (lambda square: ())
     below = [f"move {1 + get(world, PLIES) // 2}, {_NAMES[turn]} to move"]

@@ -29,6 +29,11 @@ _SILENT = 1  # of the parameter `tries`
 _MOST = 8
 # by number of columns: the leftmost cell of every row
 _LEFT = np.array([sum(1 << i for i in range(0, 64, cols)) if cols else 0 for cols in range(_MOST + 1)], np.uint64)
+_FILLS = 128  # ways to fill the board that an evaluation looks at
+# sets of cells that x gets if they are empty: each at random, then its complement; the same for all positions, so that
+# positions are compared under the same luck
+_HALF = np.random.default_rng(1).integers(0, 2**64, _FILLS // 2, np.uint64)
+_FILL = np.stack([_HALF, ~_HALF], 1).ravel()
 
 
 @game
@@ -71,6 +76,11 @@ def legal(game, world, out):
 
 
 @implements(DarkHex)
+def legal_bits(game, world, actions, out):
+    out[0] = _untried(game, world)
+
+
+@implements(DarkHex)
 def pick(game, world, random, out):
     untried = _untried(game, world)
     return bits.nth(untried, below(random, bits.count(untried)))
@@ -109,6 +119,13 @@ def _joins(game, stones, chain, seat):
         here, there = left, right
     if stones & here == uint64(0) or stones & there == uint64(0):
         return False
+    chain = _connected(stones, chain, cols, left, right)
+    return chain & here != uint64(0) and chain & there != uint64(0)
+
+
+@jitable
+def _connected(stones, chain, cols, left, right):
+    """The stones connected to `chain`; `left` and `right` are the cells of the first and of the last column."""
     grown = uint64(0)
     while chain != grown:
         grown = chain
@@ -118,7 +135,7 @@ def _joins(game, stones, chain, seat):
             | chain << cols
             | chain >> cols
         )
-    return chain & here != uint64(0) and chain & there != uint64(0)
+    return chain
 
 
 @implements(DarkHex)
@@ -133,6 +150,53 @@ def returns(game, world, out):
     winner = int64(world[_TURN] >> uint64(1)) - 1
     out[winner] = 1.0
     out[1 - winner] = -1.0
+
+
+@implements(DarkHex)
+def num_sight_features(game):
+    return 2 * game.rows * game.cols
+
+
+@implements(DarkHex)
+def observation_bits(game):
+    return (1 + 2 * game.rows * game.cols).bit_length()
+
+
+@implements(DarkHex)
+def sight_features(game, world, seat, out):
+    # by cell, whether the seat's stone is there; whether it has run into the other's
+    area = game.rows * game.cols
+    for cell in range(area):
+        out[cell] = bits.has(world[_STONES + seat], cell)
+        out[area + cell] = bits.has(world[_MET + seat], cell)
+
+
+@implements(DarkHex)
+def evaluation(game, world, seat):
+    """The share of boards, filled at random, that the seat wins, less the share that it loses.
+
+    Every empty cell goes to either seat with probability 1/2. In half of the boards the mover gets one cell of the
+    other seat in addition: to move is worth half a stone. A full board has exactly one winner, so that only x is asked.
+    """
+    area = game.rows * game.cols
+    empty = bits.first_bits(area) & ~(world[_STONES] | world[_STONES + 1])
+    cols, left = uint64(game.cols), _LEFT[game.cols]
+    right = left << (cols - uint64(1))
+    top = bits.first_bits(game.cols)
+    bottom = top << uint64(game.cols * (game.rows - 1))
+    mover, won = _mover(world), 0
+    for i in range(_FILLS):
+        filled = _FILL[i] & empty
+        if i & 2:
+            others = empty & ~filled if mover == 0 else filled
+            later = others & (~uint64(0) << uint64(i // 4 % area))  # so that no cell is favoured
+            others = later if later != uint64(0) else others
+            if others != uint64(0):
+                filled ^= bits.bit(bits.lowest(others))
+        stones = world[_STONES] | filled
+        won += _connected(stones, stones & top, cols, left, right) & bottom != uint64(0)
+    value = 2.0 * won / _FILLS - 1.0
+    return value if seat == 0 else -value
 
 
 @implements(DarkHex)

@@ -108,6 +108,11 @@ def chance(game, world, out, odds):
 
 
 @implements(Goofspiel)
+def legal_bits(game, world, actions, out):
+    out[0] = _choices(game, world)
+
+
+@implements(Goofspiel)
 def pick(game, world, random, out):
     choices = _choices(game, world)
     return bits.nth(choices, below(random, bits.count(choices)))
@@ -200,6 +205,11 @@ def private_features(game, world, seat, out):
         out[card] = hand >> card & 1
         out[game.cards + card] = seat == 0 and get(world, _BID) == card + 1
     return 2 * game.cards
+
+
+@implements(Goofspiel)
+def observation_bits(game):
+    return 20
 
 
 @implements(Goofspiel)

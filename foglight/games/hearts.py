@@ -22,7 +22,7 @@ from numpy import uint64
 
 from foglight import bits
 from foglight.bits import get, put
-from foglight.cards import codes, drawn, showing, tricks
+from foglight.cards import codes, drawn, showing, sight, tricks
 from foglight.cards.codes import seen
 from foglight.cards.deck import card_names, card_text, cards_text, stripe
 from foglight.cards.tricks import DEAL, MOVER, OVER, PASS, PHASE, PLAY, SETUP, enter, hand, played, set_hand
@@ -243,6 +243,25 @@ def returns(game, world, out):
     for seat in range(_SEATS):
         points = get(world, _points(seat))
         out[seat] = points if moon else _ALL_POINTS - points  # after a moon, 26 for the shooter and 0 for the others
+
+
+@implements(Hearts)
+def num_sight_features(game):
+    return sight.size(game) + 2 * _CARDS + _SEATS + 4
+
+
+@implements(Hearts)
+def sight_features(game, world, seat, out):
+    # hands and tricks, the cards passed and received, the points, the direction of the pass, whether hearts are broken
+    at, direction = sight.write(game, world, seat, out), get(world, _DIRECTION)
+    sight.write_cards(game, passed_by(world, seat), out[at:])
+    if get(world, PHASE) > PASS and direction != 0:
+        sight.write_cards(game, passed_by(world, (seat - direction) & 3), out[at + _CARDS :])
+    at += 2 * _CARDS
+    for i in range(_SEATS):
+        out[at + i] = get(world, _points(sight.after(game, seat, i))) / _ALL_POINTS
+        out[at + _SEATS + i] = i > 0 and direction == i
+    out[at + _SEATS] = get(world, _BROKEN)  # the direction nowhere is the absence of the others
 
 
 # For people -----------------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ _NAMES = ("jack", "queen", "king")
     num_players=2,
     num_words=1,
     num_actions=3,
+    observation_bits=3,
     title="the smallest poker: three cards, one bet",
 )
 class KuhnPoker(NamedTuple):

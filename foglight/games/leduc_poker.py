@@ -38,6 +38,8 @@ _NAMES = ("Js", "Jh", "Qs", "Qh", "Ks", "Kh")
     num_players=2,
     num_words=1,
     num_actions=6,
+    num_recalled=11,  # all of them: the order of bets
+    observation_bits=5,
     title="six cards, two betting rounds, one public card",
 )
 class LeducPoker(NamedTuple):

@@ -11,8 +11,11 @@ action  (number - 1) * sides + face - 1; the last action is "liar"; chance: the 
 observe each seat its own dice, sorted, when the last of them is rolled; everybody every bid and the call "liar"
 """
 
+import itertools
+import math
 from typing import Annotated, NamedTuple
 
+import numpy as np
 from numpy import uint64
 
 from foglight.bits import get, put
@@ -22,13 +25,23 @@ from foglight.names import Between
 from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL, Bounds, World, game
 
 _BID, _MOVER, _CALLED = (1, 0, 8), (1, 8, 1), (1, 9, 1)
+_MOST_BID = 10  # dice of both seats
 _FIRST_BID = 1 << 32  # observation codes: smaller ones are dice
+
+# by sides, dice, faces that count and a number: the probability that at least this number of dice show such a face
+_AT_LEAST = np.zeros((7, 6, 3, _MOST_BID + 1))
+for _sides, _dice, _faces, _least in itertools.product(range(2, 7), range(1, 6), (1, 2), range(_MOST_BID + 1)):
+    # in integers, so that equal probabilities are equal numbers
+    _rolls = sum(math.comb(_dice, k) * _faces**k * (_sides - _faces) ** (_dice - k) for k in range(_least, _dice + 1))
+    _AT_LEAST[_sides, _dice, _faces, _least] = _rolls / _sides**_dice
 
 
 @game
 @constants(
     num_players=2,
     num_words=2,
+    num_recalled=8,  # the last bids
+    observation_bits=33,
     title="bid on all dice, see only your own",
 )
 class LiarsDice(NamedTuple):
@@ -133,6 +146,55 @@ def returns(game, world, out):
     out[1 - winner] = -1.0
 
 
+@jitable
+def _shown(game, world, seat, face):
+    """The number of a seat's dice that count for a face."""
+    n = 0
+    for i in range(game.dice):
+        rolled = _die(world, seat * game.dice + i) - 1
+        if rolled == face or rolled == game.sides - 1:
+            n += 1
+    return n
+
+
+@jitable
+def _odds(game, world, seat, bid):
+    """The probability that a bid holds, for a seat that knows its own dice alone."""
+    face = bid % game.sides
+    lacking = bid // game.sides + 1 - _shown(game, world, seat, face)
+    return _AT_LEAST[game.sides, game.dice, 1 if face == game.sides - 1 else 2, max(lacking, 0)]
+
+
+@implements(LiarsDice)
+def evaluation(game, world, seat):
+    """The expected payoff if both seats, each by its own dice alone, go on as follows; 0 until all dice are rolled.
+
+    Let p(bid) be the probability that a bid holds, given the mover's own dice. The mover's raise is the higher bid with
+    the largest p, the lowest of these. It calls "liar" with probability
+
+        (1 - p(last bid)) / (1 - p(last bid) + p(raise)),
+
+    and always if no higher bid can hold. At the first bid there is nothing to call.
+    """
+    if _die(world, 2 * game.dice - 1) == 0:
+        return 0.0
+    mover, last = get(world, _MOVER), get(world, _BID) - 1
+    value, reach = 0.0, 1.0
+    while reach > 0.0:
+        raised, odds = last, 0.0
+        for bid in range(last + 1, min(last + 1 + game.sides, _liar(game))):  # of each face the lowest
+            if _odds(game, world, mover, bid) > odds:
+                raised, odds = bid, _odds(game, world, mover, bid)
+        if last >= 0:
+            doubt = 1.0 - _odds(game, world, mover, last)
+            call = doubt / (doubt + odds) if odds > 0.0 else 1.0
+            holds = _matching(game, world, last % game.sides) > last // game.sides
+            value += reach * call * (1.0 if holds == (seat != mover) else -1.0)
+            reach *= 1.0 - call
+        last, mover = raised, 1 - mover
+    return value
+
+
 @implements(LiarsDice)
 def public_features(game, world, out):
     # the last bid, by number of dice and by face; and the mover
@@ -147,13 +209,12 @@ def public_features(game, world, out):
 
 @implements(LiarsDice)
 def private_features(game, world, seat, out):
-    # the number of dice that show each face
+    # the number of dice that show each face, when all are rolled
     for face in range(game.sides):
         out[face] = 0.0
-    for i in range(game.dice):
-        face = _die(world, seat * game.dice + i)
-        if face > 0:
-            out[face - 1] += 1.0 / game.dice
+    if _die(world, (seat + 1) * game.dice - 1) > 0:
+        for i in range(game.dice):
+            out[_die(world, seat * game.dice + i) - 1] += 1.0 / game.dice
     return game.sides
 
 

@@ -20,7 +20,7 @@ from numpy import int64, uint64
 
 from foglight import bits
 from foglight.bits import get, put
-from foglight.cards import codes, drawn, showing, tricks
+from foglight.cards import codes, drawn, showing, sight, tricks
 from foglight.cards.codes import seen
 from foglight.cards.deck import RANKS, card_names, card_text, stripe, suit_letters
 from foglight.cards.tricks import BID, DEAL, MOVER, PHASE, PLAY, SETUP, enter, first_own_word, taken
@@ -233,6 +233,26 @@ def score(game, bid, won):
     if won == bid:
         return _EXACT + game.points_per_trick * won
     return -game.points_per_trick * abs(won - bid) if game.off_bid_penalty == 1 else game.points_per_trick * won
+
+
+@implements(OhHell)
+def num_sight_features(game):
+    return sight.size(game) + 3 * game.players + 1 + _num_cards(game)
+
+
+@implements(OhHell)
+def sight_features(game, world, seat, out):
+    # hands and tricks, the bids, the dealer, the number of tricks, and the card turned up
+    at = sight.write(game, world, seat, out)
+    first = _bid(game, 0)
+    at += sight.write_bids(game, world, seat, first, out[at:])
+    if get(world, PHASE) != SETUP:
+        for i in range(game.players):
+            out[at + i] = get(world, _dealer(game)) == sight.after(game, seat, i)
+    at += game.players
+    out[at] = get(world, _tricks(game)) / _most_tricks(game)
+    if get(world, PHASE) > DEAL:
+        out[at + 1 + get(world, _turned(game))] = 1.0
 
 
 # For people -----------------------------------------------------------------------------------------------------

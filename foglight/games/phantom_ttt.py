@@ -28,6 +28,26 @@ _DRAW = 3
 _LINES = (0o007, 0o070, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124)
 _MEMBERS = np.array([[i for i in range(9) if cells >> i & 1] + [0] * (9 - cells.bit_count()) for cells in range(512)])
 _WON = np.array([any(cells & line == line for line in _LINES) for cells in range(512)])
+_TERNARY = np.array([sum(3**i for i in range(9) if cells >> i & 1) for cells in range(512)])
+
+
+def _random_values() -> np.ndarray:
+    """By mover and board, what x earns if both play at random; a board is a number in base 3, crosses are ones."""
+    boards = np.arange(3**9)
+    digits = boards[:, None] // 3 ** np.arange(9) % 3
+    won = [_WON[((digits == mark) << np.arange(9)).sum(1)] for mark in (1, 2)]
+    values = np.where(won[0], 1.0, np.where(won[1], -1.0, 0.0))[None].repeat(2, 0)
+    empty = (digits == 0).sum(1)
+    for n in range(1, 10):
+        level = boards[(empty == n) & ~won[0] & ~won[1]]
+        for mover in range(2):
+            after = level[:, None] + (1 + mover) * 3 ** np.arange(9)
+            free = digits[level] == 0
+            values[mover, level] = np.where(free, values[1 - mover, np.where(free, after, 0)], 0.0).sum(1) / n
+    return values
+
+
+_RANDOM_VALUES = _random_values()
 
 
 @game
@@ -35,6 +55,9 @@ _WON = np.array([any(cells & line == line for line in _LINES) for cells in range
     num_players=2,
     num_words=1,
     num_actions=9,
+    num_sight_features=18,
+    num_recalled=9,  # the order of the seat's tries
+    observation_bits=5,
     title="Tic-Tac-Toe; you see your own marks and those you ran into",
 )
 class PhantomTtt(NamedTuple):
@@ -65,6 +88,11 @@ def _untried(world):
 @implements(PhantomTtt)
 def legal(game, world, out):
     return bits.members(_untried(world), out)
+
+
+@implements(PhantomTtt)
+def legal_bits(game, world, actions, out):
+    out[0] = _untried(world)
 
 
 @implements(PhantomTtt)
@@ -112,6 +140,23 @@ def returns(game, world, out):
     result = int64(world[0] >> uint64(_RESULT))
     for seat in range(2):
         out[seat] = 0.0 if result == _DRAW else (1.0 if result == 1 + seat else -1.0)
+
+
+@implements(PhantomTtt)
+def sight_features(game, world, seat, out):
+    # by cell, whether the seat's mark is there; whether it has run into the other's
+    mine, met = _cells(world, _MARKS, seat), _cells(world, _MET, seat)
+    for cell in range(9):
+        out[cell] = mine >> cell & 1
+        out[9 + cell] = met >> cell & 1
+
+
+@implements(PhantomTtt)
+def evaluation(game, world, seat):
+    """The expected payoff if both seats see everything and play at random."""
+    board = _TERNARY[_cells(world, _MARKS, 0)] + 2 * _TERNARY[_cells(world, _MARKS, 1)]
+    value = _RANDOM_VALUES[_mover(world), board]
+    return value if seat == 0 else -value
 
 
 @implements(PhantomTtt)

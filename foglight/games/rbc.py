@@ -20,10 +20,11 @@ action  and observations: see `foglight/chess/blind.py`. A pawn's move to the la
 
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 from numpy import uint64
 
 from foglight.bits import get
-from foglight.chess import blind, notation
+from foglight.chess import blind, notation, sight
 from foglight.chess.board import (
     CASTLING,
     CLOCK,
@@ -53,6 +54,10 @@ _TURN_LIMIT, _MOVE_LIMIT = 3, 4
 _RESULT = (STATE, FREE_BITS + 1, 3)
 # an upper bound: every piece where it has most moves, every pawn a queen; castling to both sides, and passing
 _MOST_ACTIONS = 9 * 27 + 2 * (14 + 13 + 8) + 8 + 3
+# by seat: the bits of the state's word that it knows, its own rights to castle among them
+_KNOWN = np.array(
+    [1 << TURN[1] | 0xFFFFF << PLIES[1] | rights << CASTLING[1] for rights in (0b1100, 0b0011)], np.uint64
+)
 _NAMES = ("black", "white")
 _ENDS = ("", "black takes the king", "white takes the king", "turn limit", "too many reversible moves")
 
@@ -145,6 +150,29 @@ def observe(game, before, action, after, viewer):
     if action < blind.FIRST_MOVE:
         return blind.sense_code(before, action)
     return blind.move_code(before, action, after, result)
+
+
+@implements(Rbc)
+def num_sight_features(game):
+    return 6 * 64 + sight.FACTS + 1
+
+
+@implements(Rbc)
+def sight_features(game, world, seat, out):
+    # the own pieces, the facts that the seat knows, and whether the seat to move has sensed
+    sight.write_pieces(blind.SIZE, world, seat, pieces_of(world, seat), out)
+    sight.write_facts(blind.SIZE, world[STATE] & _KNOWN[seat], seat, out[6 * 64 :])
+    out[6 * 64 + sight.FACTS] = _has_sensed(world)
+
+
+@implements(Rbc)
+def observation_bits(game):
+    return 50  # a sense action and its window
+
+
+@implements(Rbc)
+def num_recalled(game):
+    return 4  # a whole round: the other's sense and move, and the own, with what a sense has shown
 
 
 # For people -----------------------------------------------------------------------------------------------------

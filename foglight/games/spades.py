@@ -21,7 +21,7 @@ from numpy import uint64
 
 from foglight import bits
 from foglight.bits import get, put
-from foglight.cards import codes, drawn, showing, tricks
+from foglight.cards import codes, drawn, showing, sight, tricks
 from foglight.cards.codes import seen
 from foglight.cards.deck import block, card_names
 from foglight.cards.tricks import BID, DEAL, MOVER, PHASE, PLAY, enter, taken
@@ -138,6 +138,19 @@ def observe(game, before, action, after, viewer):
     if phase == BID:
         return seen(codes.BIDS, seat, action - _CARDS)
     return codes.seen_deal(game, before, after, viewer)
+
+
+@implements(Spades)
+def num_sight_features(game):
+    return sight.size(game) + 2 * _SEATS + 1
+
+
+@implements(Spades)
+def sight_features(game, world, seat, out):
+    # hands and tricks, the bids, and whether spades are broken
+    at = sight.write(game, world, seat, out)
+    at += sight.write_bids(game, world, seat, _bid(0), out[at:])
+    out[at] = get(world, _BROKEN)
 
 
 @implements(Spades)

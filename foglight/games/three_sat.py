@@ -130,6 +130,29 @@ def returns(game, world, out):
 
 
 @implements(ThreeSat)
+def num_sight_features(game):
+    return 2 * game.variables + 2
+
+
+@implements(ThreeSat)
+def observation_bits(game):
+    return 22
+
+
+@implements(ThreeSat)
+def sight_features(game, world, seat, out):
+    # by variable, whether it is set; whether it is true, for seat 0; the share of clauses shown, and of the next one
+    for i in range(game.variables):
+        out[i] = get(world, _SET) > i
+        out[game.variables + i] = seat == 0 and has(world[0], i)
+    drawn = 0
+    for i in range(3):
+        drawn += get(world, (1, 7 + 6 * i, 6)) != 0
+    out[2 * game.variables] = get(world, _SHOWN) / game.clauses
+    out[2 * game.variables + 1] = drawn / 3
+
+
+@implements(ThreeSat)
 def formula(game, observations, viewer):
     choices, shown = observations[: game.variables], observations[game.variables :]
     if len(choices) < game.variables or len(shown) % 4 != 0:

@@ -28,6 +28,8 @@ _NAMES = ("leave", "rock", "paper", "scissors")
     num_players=2,
     num_words=1,
     num_actions=4,
+    num_sight_features=7,
+    observation_bits=3,
     title="rock-paper-scissors with a way out: the smallest case of strategy fusion",
 )
 class UnseenRps(NamedTuple):
@@ -77,6 +79,17 @@ def returns(game, world, out):
         ahead = (get(world, _FIRST) - get(world, _SECOND)) % 3
         out[0] = 0.0 if ahead == 0 else (1.0 if ahead == 1 else -1.0)
     out[1] = -out[0]
+
+
+@implements(UnseenRps)
+def sight_features(game, world, seat, out):
+    # whether seat 0 has acted, whether it has left, whether seat 1 has answered, and the seat's own action
+    acted, answered = get(world, _ACTED) == 1, get(world, _SECOND) != 0
+    out[0], out[1], out[2] = acted, acted and get(world, _FIRST) == _LEAVE, answered
+    if acted and seat == 0:
+        out[3 + get(world, _FIRST)] = 1.0
+    elif answered and seat == 1:
+        out[3 + get(world, _SECOND)] = 1.0
 
 
 @implements(UnseenRps)

@@ -1,0 +1,1 @@
+"""Games as environments for learners: many at once in arrays, or one by PettingZoo's protocol."""
