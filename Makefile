@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-long check engine browser mutants clean
+.PHONY: demo test test-long check engine browser notebooks mutants dist docs docs-serve clean
 
 demo: .venv/installed
 	@$(BIN)/python examples/demo.py
@@ -43,12 +43,27 @@ browser:
 		|| { test "$$(id -u)" = 0 && apt-get update -qq >/dev/null 2>&1 && apt-get install -qq --no-install-recommends chromium >/dev/null 2>&1; } \
 		|| echo '*** NO CHROMIUM: tests of the page in a browser are SKIPPED; install it: apt-get install chromium ***'
 
+# The notebooks of examples/, from the pages of docs/tutorials.
+notebooks: .venv/installed
+	$(BIN)/python examples/notebooks.py
+
 # Whether the tests notice mistakes: see docs/testing.md. SAMPLE=0 tries all mutants of the file.
 mutants: .venv/installed-dev
 	$(BIN)/python tests/mutants.py $(FILE) $(if $(SAMPLE),--sample $(SAMPLE)) --seed $(or $(SEED),0)
 
+# The wheel and the sdist of the last commit, in dist/: built twice, which must give the same bytes, and looked into.
+dist: .venv/installed-dev
+	$(BIN)/python tests/distribution.py
+
+# The site, in site/html: pages, reference, command line. docs-serve shows it, and follows pages as they are edited.
+docs: .venv/installed-dev
+	@$(BIN)/python -m website
+
+docs-serve: .venv/installed-dev
+	@$(BIN)/python -m website --serve
+
 clean:
-	rm -rf .venv
+	rm -rf .venv site
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "foglight needs Python 3.11 or later; set PYTHON=...")'
