@@ -1,6 +1,7 @@
 """foglight plays, solves and measures games in which players cannot see everything."""
 
 import importlib
+import importlib.util
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -32,10 +33,14 @@ if TYPE_CHECKING:
     from foglight.arena.ratings import Rating, rate
     from foglight.arena.report import draw_tournament, draw_win_rates
     from foglight.arena.tournament import Tournament, play_tournament
+    from foglight.bars import progress_bar
     from foglight.blind_chess.leaves import Centipawns
+    from foglight.bridges.efg_export import export_game
+    from foglight.bridges.openspiel_resampler import Resampler
     from foglight.checks.agent import check_agent
     from foglight.checks.game import check_game
     from foglight.checks.report import Checks, Fault
+    from foglight.environments.vectorised import vector_env
     from foglight.exploiting import exploit
     from foglight.exploiting.bound import Bound
     from foglight.hindsight import Review, review
@@ -57,10 +62,13 @@ _LATER = {  # modules of the names that are imported at their first use, which m
     "foglight.arena.ratings": ("Rating", "rate"),
     "foglight.arena.report": ("draw_tournament", "draw_win_rates"),
     "foglight.arena.tournament": ("Tournament", "play_tournament"),
+    "foglight.bars": ("progress_bar",),
     "foglight.blind_chess.leaves": ("Centipawns",),
+    "foglight.bridges.efg_export": ("export_game",),
     "foglight.checks.agent": ("check_agent",),
     "foglight.checks.game": ("check_game",),
     "foglight.checks.report": ("Checks", "Fault"),
+    "foglight.environments.vectorised": ("vector_env",),
     "foglight.exploiting": ("exploit",),
     "foglight.exploiting.bound": ("Bound",),
     "foglight.hindsight": ("Review", "review"),
@@ -99,6 +107,63 @@ def as_openspiel_bot(agent: Any, game: Game, seat: int, seed: int = 0) -> Any:
 
     assert openspiel
     return AgentBot(agent, game, seat, seed)
+
+
+def pettingzoo_env(
+    game: Game,
+    opponents: Any = None,
+    *,
+    seed: int = 0,
+    recall: int | None = None,
+    render_mode: str | None = None,
+) -> Any:
+    """A game as an environment of PettingZoo, in which agents `seat_0`, `seat_1` ... act in turn (AEC).
+
+    An observation has the vector `observation`, which is a function of the seat's information state, and `action_mask`.
+    `opponents` are agents on other seats, by seat, which the environment plays itself. Chance is drawn from the seed:
+    `reset(seed=...)` begins the first game of a seed, `reset()` the next one. `recall` adds so many of the seat's last
+    observations to the vector; docs/environments.md says what that holds. `render_mode` is `ansi` or `human`: what the
+    agent that is to move sees. An illegal action ends the game, with the lowest payoff for its seat and 0 for others.
+
+        >>> env = fl.pettingzoo_env("kuhn_poker", opponents={1: "first_legal"}, render_mode="ansi")
+        >>> env.reset(seed=0)
+        >>> for agent in env.agent_iter():
+        ...     observation, reward, terminated, truncated, info = env.last()
+        ...     env.step(None if terminated else 1)  # bets, and the opponent folds
+        >>> env.possible_agents, observation["observation"].shape, reward
+        (['seat_0'], (11,), 1.0)
+    """
+    if missing := [name for name in ("gymnasium", "pettingzoo") if importlib.util.find_spec(name) is None]:
+        raise BadInput(f"this environment needs {' and '.join(missing)}; install: pip install 'foglight[pettingzoo]'")
+    from foglight.environments.aec import GameEnv
+
+    return GameEnv(game, opponents, seed=seed, recall=recall, render_mode=render_mode)
+
+
+def openspiel_resampler(game: Any, *, limit: int | None = None, policy: Any = None, seed: int = 0) -> "Resampler":
+    """A function that draws states of OpenSpiel which a player cannot tell from a given one, from our belief.
+
+    `game` is a `pyspiel.Game`, `openspiel:NAME`, or one of our games that OpenSpiel has too. The resampler takes a
+    state, a player and, if you like, a source of random numbers, and gives another `pyspiel.State`: its history is
+    legal, and the player has the same information in it. All such histories are equally likely, or with a `policy`
+    likely by their reach probability. Where there are more than `limit` positions at some time, they are drawn from a
+    sample, and `resampler.exact` is False; by default these are 10 000, or some hundreds in a game that we do not
+    have, which runs interpreted. OpenSpiel's Python `ISMCTSBot` takes it by `bot.set_resampler(resampler)`.
+
+        >>> import pyspiel
+        >>> state = pyspiel.load_game("phantom_ttt").new_initial_state()
+        >>> for action in (4, 4, 0):  # x takes the middle, o runs into it and takes a corner
+        ...     state.apply_action(action)
+        >>> resampler = fl.openspiel_resampler(state.get_game())
+        >>> other = resampler(state, 0)
+        >>> other.information_state_string(0) == state.information_state_string(0), resampler.exact
+        (True, True)
+    """
+    from foglight.bridges import openspiel  # raises BadInput that says what to install, if OpenSpiel is missing
+    from foglight.bridges.openspiel_resampler import resampler
+
+    assert openspiel
+    return resampler(game, limit, policy, seed)
 
 
 def play(
@@ -155,6 +220,23 @@ def register_with_openspiel(*classes: type) -> list[str]:
 
     assert openspiel
     return register(*classes)
+
+
+def widget(game: Game, vs: Any = None, *, seat: int = 0, belief: bool = False, seed: int = 0) -> Any:
+    """Play a game in a cell of a notebook, by clicks, against agents, `random` ones by default.
+
+    `vs` is an agent, as text, class or instance, or a list with one for each other seat. With `belief`, what you may
+    hold possible is laid over the board. The browser is sent what your seat may know, and the truth when the game is
+    over. `observations` has what your seat has observed, and `record` the finished game. Needs `foglight[notebook]`.
+
+        >>> cell = fl.widget("kuhn_poker", "first_legal", belief=True)  # in a notebook: the last line of a cell
+        >>> cell.view["turn"], [name for _, name in cell.view["moves"]], cell.belief["worlds"]
+        ('yours', ['check', 'bet'], 2)
+    """
+    from foglight.notebook.sitting import Sitting
+    from foglight.notebook.widget import GameWidget
+
+    return GameWidget(Sitting(game, "random" if vs is None else vs, seat, seed), belief)
 
 
 def __getattr__(name: str) -> Any:
@@ -234,6 +316,7 @@ __all__ = [
     "draw_win_rates",
     "exploit",
     "exploitability",
+    "export_game",
     "game",
     "game_names",
     "game_value",
@@ -245,12 +328,15 @@ __all__ = [
     "load_game",
     "nash_conv",
     "new_state",
+    "openspiel_resampler",
     "opponent_values",
+    "pettingzoo_env",
     "play",
     "play_game",
     "play_match",
     "play_tournament",
     "policy_values",
+    "progress_bar",
     "public_state_sizes",
     "q_learning",
     "random_playouts",
@@ -266,4 +352,6 @@ __all__ = [
     "strategy_fusion",
     "tabular",
     "trunk_exploitability",
+    "vector_env",
+    "widget",
 ]

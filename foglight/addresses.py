@@ -21,6 +21,8 @@ from foglight.names import BadInput, Spec, as_written, is_variant, type_hints, u
 
 GAMES, AGENTS = "foglight.games", "foglight.agents"  # our packages of this kind, and the groups of entry points
 
+# Classes of games that are read from files: they have no game by default, so `game_names` does not list them.
+FROM_FILES = {"efg": "foglight.bridges.efg:Efg"}
 _PLAIN = (bool, int, float, str, list, tuple, Spec)  # values that the text form can write
 
 
@@ -57,6 +59,8 @@ def named_class(group: str, name: str) -> type:
         )
     if name in installed(group):
         return _imported(what, installed(group)[name])
+    if group == GAMES and name in FROM_FILES:
+        return _imported(what, FROM_FILES[name])
     if name not in sys.stdlib_module_names and importlib.util.find_spec(name.partition(".")[0]) is not None:
         raise BadInput(f"unknown {what} {name!r}; write {name.removesuffix('.py')}:Class for one of that module")
     if "." in name:
@@ -99,8 +103,14 @@ def class_text(made: type) -> str:
     if group in (GAMES, AGENTS) and name == snake_case(made.__name__):
         return name
     address = f"{made.__module__}:{made.__qualname__}"
-    offers = {text: name for group in (GAMES, AGENTS) for name, text in installed(group).items()}
+    offers = {text: name for name, text in FROM_FILES.items()}
+    offers |= {text: name for group in (GAMES, AGENTS) for name, text in installed(group).items()}
     return offers.get(address, address)
+
+
+def is_from_file(made: type) -> bool:
+    """Whether this is a class of games that are read from files."""
+    return f"{made.__module__}:{made.__qualname__}" in FROM_FILES.values()
 
 
 def text_of(thing: Any) -> str:

@@ -2,17 +2,18 @@
 
 A policy identifies an information state by its key, but an agent needs the observations. So all worlds of the game are
 visited, each once. At the first world of an information state an agent is started, gets the seat's observations, and is
-asked for its probabilities. An agent that only has `act` gets probability 1 for that action. The seed is the same at
-all information states; the generator `random()` of an agent follows from the seed and the information state. What an
-agent plays over many games is its mean over many seeds. With few of them it looks purer than it is, and a best response
-to them too good: a best response to the mean over some seeds, valued against the mean over others, has no such bias.
+asked for its probabilities; one that remembers is asked at the seat's earlier decisions as well. An agent that only has
+`act` gets probability 1 for that action. The seed is the same at all information states; the generator `random()` of an
+agent follows from the seed and the information state. What an agent plays over many games is its mean over many seeds.
+With few of them it looks purer than it is, and a best response to them too good: a best response to the mean over some
+seeds, valued against the mean over others, has no such bias.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from foglight.agents import Agent, AgentLike, Seat, opened
+from foglight.agents import Agent, AgentLike, opened, seated
 from foglight.games import load_game
 from foglight.names import BadInput, Spec
 from foglight.policies import Tabular, tabular
@@ -78,7 +79,7 @@ def _answers(agents: Sequence[Agent], start: State, seeds: range, limit: int) ->
 
 def _answer(agent: Agent, state: State, seed: int) -> list[float]:
     """The agent's probabilities of the legal actions, after it got the observations of the seat to move."""
-    Seat(agent, state.game, state.player, seed, state.observations(state.player))
+    seated(agent, state, state.player, seed)
     odds = np.asarray(agent.probabilities(state.actions()), np.float64)
     if odds.shape != (len(state.actions()),) or (odds < 0.0).any() or not np.isclose(odds.sum(), 1.0):
         raise BadInput(

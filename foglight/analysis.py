@@ -3,9 +3,10 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from foglight.agents import Agent, AgentLike, Seat, opened
+from foglight.agents import Agent, AgentLike, opened, seated
+from foglight.frames import Framed
 from foglight.names import BadInput
 from foglight.state import State, as_state
 from foglight.text import aligned, html_table, html_text
@@ -14,7 +15,7 @@ _ODDS = ("odds", "strategy")  # names of notes that hold one probability per act
 
 
 @dataclass(frozen=True)
-class Analysis:
+class Analysis(Framed):
     """What an agent would play at a position, and why, as `fl.analyse` returns it.
 
     `actions` has one row of plain data per legal action: `action`, its name; `value`, the expected payoff to the seat,
@@ -28,6 +29,7 @@ class Analysis:
         ([('leave', 2500), ('rock', 2500), ('paper', 2500), ('scissors', 2500)], 1)
     """
 
+    columns_of_table: ClassVar = {"action": "text", "value": "number", "visits": "whole", "odds": "number"}
     game: str
     seat: int
     agent: str
@@ -35,6 +37,10 @@ class Analysis:
     action: str  # the name of the action that the agent plays
     actions: list[dict[str, Any]]
     facts: dict[str, Any]  # worlds of the belief, exact, iterations, seconds, notes, and perhaps fusion
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row of plain data per legal action; `odds` are None if the agent does not mix."""
+        return [{"odds": None, **row} for row in self.actions]
 
     def summary(self) -> dict[str, Any]:
         """All of it as plain data: what `foglight analyse --json` prints."""
@@ -81,7 +87,7 @@ def analyse(state: State, agent: AgentLike = "epimc", seed: int = 0) -> Analysis
         if state.player < 0:
             what = "the game is over" if not state.actions() else "chance is to move; play its outcome first"
             raise BadInput(f"nobody decides here: {what}")
-        Seat(asked, state.game, state.player, seed, state.observations(state.player))
+        seated(asked, state, state.player, seed)
         if asked.time:
             asked.act(state.actions())  # compiles and loads kernels, so that the next call uses its time for search
         asked.act(state.actions())

@@ -29,11 +29,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from foglight.agents import Agent, AgentLike, Seat, opened
+from foglight.frames import Framed
 from foglight.names import BadInput
 from foglight.randomness import generator
 from foglight.rules import Game, bounds
@@ -48,11 +49,12 @@ DEFAULT_AGENT, DEFAULT_MARGIN = "epimc(time=0.3)", 0.05
 _SAMPLES, _SAMPLES_INTERPRETED = 4000, 200  # games played out for each value
 _GAMES = 100  # random games that show the range of payoffs where a game does not say it
 _ERRORS = 2.0  # standard errors by which a difference must exceed the margin
-_SHOWN = ("move", "played", "verdict", "truth", "best", "value_played", "value_best", "belief_played", "truth_played")
+_COLUMNS = {"move": "whole", "played": "text", "verdict": "text", "truth": "number", "best": "text"}
+_COLUMNS |= dict.fromkeys(("value_played", "value_best", "belief_played", "truth_played"), "number")
 
 
 @dataclass(frozen=True)
-class Review:
+class Review(Framed):
     """A seat's decisions in a game with a verdict on each, as `fl.review` returns them.
 
     `rows` has one row of plain data per decision: `step`, how many actions were played before, and `move`, the number
@@ -68,6 +70,7 @@ class Review:
         ('call was worth +0.00 by the belief, but -2.00 as things were, where fold was worth -1.00.', 0.5)
     """
 
+    columns_of_table: ClassVar = _COLUMNS
     game: str
     seat: int
     agent: str
@@ -76,7 +79,7 @@ class Review:
 
     def table(self) -> list[dict[str, Any]]:
         """One row of plain data per decision, without what `summary` says beside."""
-        return [{name: row[name] for name in _SHOWN} for row in self.rows]
+        return [{name: row[name] for name in _COLUMNS} for row in self.rows]
 
     def counts(self) -> dict[str, int]:
         """How many decisions have each verdict."""
@@ -89,7 +92,7 @@ class Review:
         return {**facts, "verdicts": self.counts(), "decisions": self.rows}
 
     def _texts(self) -> list[dict[str, str]]:
-        return [{name.replace("_", " "): _text(name, row[name]) for name in _SHOWN} for row in self.rows]
+        return [{name.replace("_", " "): _text(name, row[name]) for name in _COLUMNS} for row in self.rows]
 
     def _title(self) -> str:
         return f"seat {self.seat} of {self.game}, looked back on with {self.agent}, margin {self.margin:.3g}"

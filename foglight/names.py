@@ -2,7 +2,7 @@
 
     spec  = name [ "(" [ item { "," item } ] ")" ]
     item  = [ name "=" ] value
-    value = number | word | "quoted text" | "[" [ value { "," value } ] "]" | spec
+    value = number | word | "quoted text" | 'text without escapes' | "[" [ value { "," value } ] "]" | spec
 
 The class declares the limits of a parameter beside its type, and may add its meaning as a text:
 `rows: Annotated[int, "rows of the board", Between(1, 8)] = 4`.
@@ -73,6 +73,7 @@ class Between:
         return f"{self.low} to {self.high}"
 
     def check(self, kind: type, value: Any) -> Any:
+        """The value, if it is within the limits; else BadInput."""
         if not self.low <= value <= self.high:
             raise BadInput(f"must be from {self}, not {value}")
         return value
@@ -98,6 +99,7 @@ class OneOf:
         return ", ".join(self.words)
 
     def check(self, kind: type, value: Any) -> Any:
+        """The value as a field holds it: its word's position for a field of type int; BadInput for other words."""
         if kind is int and isinstance(value, int) and 0 <= value < len(self.words):
             return int(value)  # a position, or true and false for the second and first word of two
         if value not in self.words:
@@ -156,7 +158,9 @@ def snake_case(name: str) -> str:
 # Reading --------------------------------------------------------------------------------------------------------
 
 _TOKEN = re.compile(
-    r"""\s*(?: (?P<text>"(?:[^"\\]|\\.)*") | (?P<sign>[(),=\[\]]) | (?P<word>[^\s(),=\[\]"]+) )""", re.VERBOSE
+    r"""\s*(?: (?P<text>"(?:[^"\\]|\\.)*") | '(?P<raw>[^']*)'(?![^\s(),=\[\]"]) | (?P<sign>[(),=\[\]])
+        | (?P<word>[^\s(),=\[\]"]+) )""",
+    re.VERBOSE,
 )
 
 
@@ -193,6 +197,8 @@ def _read_value(tokens: list[tuple[str, str]], i: int, written: str) -> tuple[An
             return json.loads(token), i + 1
         except ValueError:
             raise BadInput(f"cannot read {token!r} in {written!r}; inside quotes write \\\\ for \\") from None
+    if kind == "raw":
+        return token, i + 1
     if token == "[":
         pairs, i = _read_items(tokens, i + 1, "]", written)
         if any(key for key, _ in pairs):

@@ -164,6 +164,12 @@ def chance(game: Game, world: World, out: Any, odds: Any) -> int:
 
 
 @optional
+def notices_all(game: Game) -> bool:
+    """Whether every viewer observes something of every transition, the public too; beliefs are then found faster."""
+    return False
+
+
+@optional
 def pick(game: Game, world: World, random: Any, out: Any) -> int:
     """A uniformly random legal action; `out` is an array for `legal`. A game overrides this rule for speed only."""
     return out[below(random, legal(game, world, out))]
@@ -173,6 +179,18 @@ def pick(game: Game, world: World, random: Any, out: Any) -> int:
 def deal(game: Game, world: World, random: Any, out: Any, odds: Any) -> int:
     """A random outcome of chance; `out` and `odds` are arrays for `chance`. A game overrides it for speed only."""
     return out[weighted(random, odds, chance(game, world, out, odds))]
+
+
+@optional
+def legal_bits(game: Game, world: World, actions: Any, out: Any) -> None:
+    """Write the mover's legal actions as bits into the words of `out`; a game overrides this rule for speed only.
+
+    `out` has a word for every 64 actions, action 0 first; `actions` is an array for `legal`.
+    """
+    for i in range(len(out)):
+        out[i] = uint64(0)
+    for i in range(legal(game, world, actions)):
+        out[actions[i] >> 6] |= uint64(1) << uint64(actions[i] & 63)
 
 
 @optional
@@ -205,9 +223,28 @@ def formula(game: Game, observations: list[int], viewer: int) -> Any:
 
 
 @optional
+def forgetting(game: Game) -> str:
+    """Who has forgotten what it did or knew, in a line; empty with perfect recall. Solvers refuse such a game.
+
+    It is for games that come with information sets of their own: observations are never forgotten. In Python only.
+    """
+    return ""
+
+
+@optional
 def bounds(game: Game) -> Bounds:
     """What every play of the game stays within, for libraries that ask; in Python only."""
     return Bounds()
+
+
+@optional
+def evaluation(game: Game, world: World, seat: int) -> float:
+    """A cheap estimate of the seat's payoff if everything lay open from here on, in a world that is not terminal.
+
+    It lies within the bounds of payoffs, sums to what payoffs sum to, and does not depend on the viewers' keys. Callers
+    ask `has_rule("evaluation", type(game))` whether a game has it; the default says nothing.
+    """
+    return 0.0
 
 
 MOST_FEATURES = 96  # the size of `out` in the two rules below
@@ -226,6 +263,39 @@ def public_features(game: Game, world: World, out: Any) -> int:
 def private_features(game: Game, world: World, seat: int, out: Any) -> int:
     """Write the features of a seat's private information into `out` likewise; they need not have perfect recall."""
     return 0
+
+
+@optional
+def num_sight_features(game: Game) -> int:
+    """The number of features of `sight_features`; 0: none are offered. In Python only."""
+    world, out = new_worlds(game, 1)[0], np.zeros(2 * MOST_FEATURES)
+    begin(game, world)
+    return private_features(game, world, 0, out) + public_features(game, world, out)
+
+
+@optional
+def sight_features(game: Game, world: World, seat: int, out: Any) -> None:
+    """Write what a seat sees as numbers from -2 to 2 into `out`, which holds zeros: a function of its observations.
+
+    The default has the features that value networks get: the seat's private ones, then the public ones.
+    """
+    private = private_features(game, world, seat, out)
+    public_features(game, world, out[private:])
+
+
+@optional
+def num_recalled(game: Game) -> int:
+    """How many of a seat's last observations complete its sight features. In Python only.
+
+    By default none, or the last eight if the game offers no sight features.
+    """
+    return 0 if num_sight_features(game) else 8
+
+
+@optional
+def observation_bits(game: Game) -> int:
+    """The number of bits of a seat's largest observation, at most 64. In Python only."""
+    return 64
 
 
 # Text for people, in Python only --------------------------------------------------------------------------------

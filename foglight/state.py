@@ -130,11 +130,27 @@ class State:
         self._need_history()
         return list(self._history)
 
+    def moves(self) -> list[str]:
+        """The names of the actions so far, outcomes of chance included."""
+        self._need_history()
+        steps = zip(self._worlds, self._history, strict=False)
+        return [action_names(self.game, world, action)[0] for world, action in steps]
+
     def observations(self, viewer: int) -> list[int]:
         """The observations of a viewer (a seat or PUBLIC) so far, as codes: its information state."""
         viewer = self._viewer(viewer)
         self._need_history()
         return list(self._observations[1 + viewer])
+
+    def decisions(self, seat: int) -> list[tuple[int, list[int]]]:
+        """The seat's decisions so far: how many observations it had made, and which actions were legal."""
+        self._need_history()
+        found, state = [], State(self.game)
+        for action in self._history:
+            if state.player == seat:
+                found.append((len(state._observations[1 + seat]), state.actions()))
+            state.play(action)
+        return found
 
     def information(self, seat: int) -> str:
         """The information state of a viewer as text: the seat's view, and its observations in order."""

@@ -82,6 +82,13 @@ def html_text(text: str, caption: str = "") -> str:
     return f"{title}<pre>{_escape(text)}</pre>"
 
 
+def html_bar(text: str, done: int, total: int | None, speed: str = "") -> str:
+    """How much of something is done, as HTML."""
+    share = "" if total is None else f' value="{done}" max="{max(total, 1)}"'
+    count = "" if total is None else f" {done:,} of {total:,}"
+    return f"<div>{_escape(text)} <progress{share}></progress>{count}{'&ensp;' * bool(speed)}{_escape(speed)}</div>"
+
+
 def _escape(text: str) -> str:
     from html import escape  # its table of entities would slow down `import foglight`
 

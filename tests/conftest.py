@@ -2,6 +2,7 @@
 
 import builtins
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -33,3 +34,17 @@ def run(monkeypatch, capsys):
         return exited.value.code, printed.out, printed.err
 
     return command
+
+
+@pytest.fixture
+def misbehaving(tmp_path):
+    """The path of an engine that misbehaves in a way."""
+
+    def make(how):
+        path = tmp_path / how
+        script = Path(__file__).with_name("misbehaving_engine.py")
+        path.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{script}" {how} "{tmp_path / "counter"}"\n')
+        path.chmod(0o755)
+        return str(path)
+
+    return make

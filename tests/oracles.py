@@ -154,7 +154,8 @@ def cfr(game, iterations, method="cfr+", fixed=()):
     """
     fixed = dict(fixed)
     regrets, basis, sums = {}, {}, {}
-    weighing = {"cfr": lambda t: 1, "cfr+": lambda t: t, "dcfr": lambda t: t * t, "pcfr+": lambda t: t * t}[method]
+    degree = {"cfr": 0, "cfr+": 1, "dcfr": 2, "pcfr+": 2, "sapcfr+": 4}[method]  # of the weight of an iteration
+    foresight = {"pcfr+": 1.0, "sapcfr+": 0.5}.get(method, 0.0)  # how often the last change of regrets counts once more
 
     def walk(state, seat, reaches, odds, t):
         if state.player == fl.TERMINAL:
@@ -181,7 +182,7 @@ def cfr(game, iterations, method="cfr+", fixed=()):
             if information(state) not in gains:  # it did the same in all histories that look the same
                 added = sums.setdefault(information(state), [0.0] * len(values))
                 for k, share in enumerate(shares):
-                    added[k] += weighing(t) * reaches[seat] * share
+                    added[k] += t**degree * reaches[seat] * share
             gained = gains.setdefault(information(state), [0.0] * len(values))
             for k, value in enumerate(values):
                 gained[k] += others * (value - mean)
@@ -195,8 +196,8 @@ def cfr(game, iterations, method="cfr+", fixed=()):
             regrets[where] = grown
         elif method == "dcfr":
             regrets[where] = [regret * (t**1.5 / (t**1.5 + 1) if regret > 0 else 0.5) for regret in grown]
-        elif method == "pcfr+":
-            basis[where] = [max(regret + new, 0.0) for regret, new in zip(positive, gained, strict=True)]
+        elif foresight:
+            basis[where] = [max(regret + foresight * new, 0.0) for regret, new in zip(positive, gained, strict=True)]
 
     for t in range(1, iterations + 1):
         for seat in range(fl.new_state(game).num_players):

@@ -366,6 +366,16 @@ def hidden_features(game, world, out):
     return 1
 
 
+def hidden_sight(game, world, seat, out):
+    """What `hidden_features` shows, to a seat."""
+    hidden_features(game, world, out)
+
+
+def other_bits(game, world, actions, out):
+    """Action 0 alone, wherever."""
+    out[0] = np.uint64(1)
+
+
 def lying_cards(**options):
     """A game of `card_games.py` that makes both promises, whatever its rules are."""
     import card_games
@@ -405,6 +415,7 @@ def faults():
         "no legal action": (card_game(legal=none), "legal actions", "gives 0 actions of seat 1"),
         "own action missing": (phantom_game(observe=hidden_cell), "own action", "both of its action 0 and"),
         "own action unseen": (card_game(observe=own_unseen), "own action", "observes NOTHING of its own action"),
+        "unnoticed all the same": (phantom_game(notices_all=lambda game: True), "observations", "`notices_all` is"),
         "public card": (card_game(observe=public_card), "public observations", "PUBLIC observes something"),
         "observe changes a world": (card_game(observe=changing), "unchanged worlds", "`observe` changes a world"),
         "view leaks": (card_game(view=peeking_view), "views", "`view` leaks"),
@@ -428,6 +439,11 @@ def faults():
         "random step": (phantom_game(step=drawing_step), "repeatable rules", "gives two different worlds"),
         "places without contents": (card_game(places=unplaced, contents=held), "places", "2 contents for 3 `places`"),
         "features of a hidden card": (card_game(public_features=hidden_features), "public features", "differ"),
+        "sight of a hidden card": (card_game(sight_features=hidden_sight, num_sight_features=lambda game: 1),
+                                   "sight features", "`sight_features` leaks: of its 1 features, number 0 differ"),
+        "legal bits of other actions": (phantom_game(legal_bits=other_bits), "legal bits", "`legal_bits` gives 0, and"),
+        "observations beyond their bits": (card_game(observation_bits=lambda game: 1), "observation bits",
+                                           "which has more than the 1 bits"),
         "promise to hide only cards": (lying_cards(**held_bids), "card promises", "promise about cards is not kept"),
         "promise of pairs": (lying_cards(**few_others), "card promises", "`playable_by_pairs` is not kept"),
     }  # fmt: skip

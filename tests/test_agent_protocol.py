@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from test_uci import misbehaving  # noqa: F401  a fixture
 
 import foglight as fl
 from foglight.agents import Agent, Seat, agent_class, load_agent, opened
@@ -100,7 +99,7 @@ def test_options_are_those_that_can_be_written():
     assert agent_class("random").options() == [] and "engine" in agent_class("scout").options()
     for name in fl.agent_names():
         assert {"time", "iterations"} <= set(agent_class(name).options()) or name in (
-            "first_legal", "human", "policy", "random", "scout",
+            "engine", "first_legal", "human", "policy", "random", "scout",
         )  # fmt: skip
 
 
@@ -228,7 +227,7 @@ def running(path):
 
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="looks for engines in /proc")
 @pytest.mark.parametrize("workers", [1, 2])
-def test_no_engine_outlives_a_match(misbehaving, tmp_path, workers):  # noqa: F811
+def test_no_engine_outlives_a_match(misbehaving, tmp_path, workers):
     counter, engine = tmp_path / "counter", misbehaving("stays")
     scout = f'scout(engine="{engine}",boards=2,sample=2,judged=1,cap=50)'
     fl.play_match("rbc(turns=2)", [scout, "random"], games=2, workers=workers)
@@ -239,7 +238,7 @@ def test_no_engine_outlives_a_match(misbehaving, tmp_path, workers):  # noqa: F8
     assert running(counter) == []
 
 
-def test_an_engine_ends_with_the_game_that_failed(misbehaving, tmp_path, monkeypatch):  # noqa: F811
+def test_an_engine_ends_with_the_game_that_failed(misbehaving, tmp_path, monkeypatch):
     pytest.importorskip("reconchess")
     from foglight.agents.scout import Scout
     from foglight.bridges.reconchess_games import play_games

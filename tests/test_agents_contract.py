@@ -3,7 +3,10 @@
 import functools
 import os
 import random
+import shlex
+import sys
 import tempfile
+from pathlib import Path
 
 import pytest
 from oracles import histories, random_game
@@ -11,7 +14,7 @@ from oracles import histories, random_game
 import foglight as fl
 from foglight.agents import Agent, agent_class
 from foglight.arena.referee import IllegalAction, play_game
-from foglight.names import BadInput
+from foglight.names import BadInput, Spec
 from foglight.policies import tabular
 from foglight.rules import key
 from foglight.solving.whole.solved import Solved
@@ -28,6 +31,9 @@ FILES = tempfile.TemporaryDirectory(prefix="foglight-")
 @functools.cache
 def named(agent_name, game):
     """The agent as somebody would write it for this game; one that plays a file gets one, a search is short."""
+    if agent_name == "engine":
+        program = [sys.executable, "-I", "-S", str(Path(__file__).with_name("tiny_engine.py"))]
+        return str(Spec("engine", (("command", shlex.join(program)),)))
     if agent_name != "policy":
         short = {"iterations": 60, "cap": 200, "particles": 20}
         if fl.compile.INTERPRET_ALL:  # a few turns of the same loops
@@ -54,6 +60,8 @@ def agents_in(*games):
     """All agents in some games and some agents in all games; the other pairs take long to compile and show no more."""
 
     def marks(agent, game):
+        if agent == "engine":  # starts a process for every question
+            return pytest.mark.long if game != "kuhn_poker" else pytest.mark.long_plain
         if game not in FOR_ALL and agent not in IN_ALL:
             return pytest.mark.long
         return pytest.mark.long_plain if game == "phantom_ttt" else ()
@@ -88,7 +96,7 @@ def test_no_agent_can_peek(agent_name, game):
             groups.setdefault((state.player, *state.observations(state.player)), []).append(state)
     different = [states for states in groups.values() if len({s.world.tobytes() for s in states}) > 1]
     assert different, "the game hides something"
-    most = 6 if fl.compile.INTERPRET_ALL else 20
+    most = 6 if fl.compile.INTERPRET_ALL or agent_name == "engine" else 20
     for states in random.Random(1).sample(different, min(len(different), most)):
         for seed in (0, 1):
             actions = {asked(agent_name, state, seed, state.actions()) for state in states[:4]}

@@ -264,6 +264,48 @@ def test_false_bounds_are_found(limits, words):
     assert fl.check_game(phantom_game(bounds=lambda game: true), games=5, compiled=False).comparisons["bounds"] == 5
 
 
+def changes_the_world(game, world, seat):
+    world[0] += np.uint64(1)
+    return 0.0
+
+
+@pytest.mark.parametrize(
+    ("rule", "property_", "words"),
+    [
+        (lambda game, world, seat: 2.0 - 4.0 * seat, "evaluation", "gives seat 0 2.0, not a payoff from -1 to 1"),
+        (lambda game, world, seat: float("nan"), "evaluation", "gives seat 0 nan, not a payoff"),
+        (lambda game, world, seat: 0.25, "evaluation", "gives the seats [0.25, 0.25], which do not sum to 0"),
+        (
+            lambda game, world, seat: (1 - 2 * seat) * float(world[-1] & np.uint64(1)),
+            "evaluation",
+            "depends on the viewers' keys",
+        ),
+        (changes_the_world, "unchanged worlds", "`evaluation` changes the world"),
+    ],
+)
+def test_a_wrong_evaluation_is_found(rule, property_, words):
+    limits = fl.Bounds(-1.0, 1.0, 0.0, 100)
+    checks = fl.check_game(phantom_game(bounds=lambda game: limits, evaluation=rule), games=2, compiled=False)
+    fault = next(fault for fault in checks.faults if fault.property == property_)
+    assert words in fault.sentence
+
+    def right(game, world, seat):
+        return 0.5 - seat
+
+    checks = fl.check_game(phantom_game(bounds=lambda game: limits, evaluation=right), games=2, compiled=False)
+    assert checks.ok and checks.comparisons["evaluation"] > 4
+
+
+@compiled_only
+def test_an_evaluation_that_differs_compiled_and_interpreted_is_found():
+    def overflowing(game, world, seat):
+        return 0.25 * (1 - 2 * seat) if (int(world[0]) // 2**63 + 1) * 2**62 * 4 > 0 else 0.0  # no int64
+
+    checks = fl.check_game(phantom_game(evaluation=overflowing), games=2, seconds=2.0)
+    fault = next(fault for fault in checks.faults if fault.property == "compiled rules")
+    assert "the evaluation of seat 0 is" in fault.sentence
+
+
 def test_a_game_without_its_decorator_is_told_so():
     class Bare(NamedTuple):
         pass

@@ -213,7 +213,7 @@ def test_a_node_with_another_version_is_refused(cluster, table, tmp_path, monkey
     empty.mkdir()
     monkeypatch.chdir(empty)  # workers can import what is in the driver's folder
     shutil.copytree(package, tmp_path / "foglight", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "foglight" / "version.py").write_text('__version__ = "0.0.1"\n')
+    (tmp_path / "foglight" / "version.py").write_text('__version__ = RESULTS_VERSION = "0.0.1"\n')
     node = cluster.add_node(**NODE, env_vars={"PYTHONPATH": str(tmp_path)})
     try:
         assert fl.play_tournament(GAMES, AGENTS, EACH, SEED, cluster.address) == table[0]

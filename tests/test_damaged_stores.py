@@ -13,6 +13,7 @@ from foglight.arena.export import export
 from foglight.arena.store import Store, stored_position
 from foglight.arena.tournament import play_tournament
 from foglight.state import replay
+from foglight.version import RESULTS_VERSION
 
 PAIR = ["random", "first_legal"]
 HEX = "dark_hex(rows=2,cols=2)"
@@ -327,7 +328,7 @@ def test_what_is_kept_comes_back_as_it_was(whole, tmp_path, run):
         kept = list(store.games())
     assert len(kept) == 4 * GAMES
     for (game, agents, seed, version, _), number, record in kept:
-        assert (seed, version, sorted(agents)) == (1, fl.__version__, sorted(PAIR)) and number < GAMES
+        assert (seed, version, sorted(agents)) == (1, RESULTS_VERSION, sorted(PAIR)) and number < GAMES
         assert list(record.returns) == replay(game, record.actions).returns()
 
 

@@ -3,7 +3,8 @@
 Every ```python block of a page runs, in order and in one namespace, in an empty folder. A ```text block right behind it
 is what it prints. In other blocks, each line `foglight ...` is parsed by the real command line. A block that begins
 with `$ foglight` is run, and the rest of it is what it prints. `...` stands for any text. A block ```python stockfish
-runs where Stockfish is installed; a block ```python skip runs nowhere. A block ```python file=NAME becomes that file,
+runs where Stockfish is installed; a block ```python long runs, with all others of its page, by `make test-long` only; a
+block ```python skip runs nowhere. A block ```python file=NAME becomes that file,
 beside which the page's blocks and commands run.
 """
 
@@ -32,31 +33,82 @@ PYTHON = {
     "README.md": 1,
     "docs/arena.md": 4,
     "docs/beliefs.md": 5,
-    "docs/games.md": 2,
+    "docs/engine.md": 1,
+    "docs/environments.md": 3,
+    "docs/games.md": 3,
+    "docs/gambit.md": 1,
+    "docs/guides.md": 3,
     "docs/search.md": 4,
     "docs/sketches.md": 1,
     "docs/solving.md": 5,
+    "docs/start.md": 1,
     "docs/values.md": 1,
-    "docs/writing_games.md": 5,
+    "docs/writing_games.md": 7,
     "docs/results/arena.md": 2,
     "docs/results/solving.md": 2,
+    "docs/tutorials/blind_chess.md": 5,
+    "docs/tutorials/card_bot.md": 2,
+    "docs/tutorials/hidden.md": 7,
+    "docs/tutorials/index.md": 1,
+    "docs/tutorials/measure_your_agent.md": 5,
+    "docs/tutorials/scale_out.md": 3,
+    "docs/tutorials/solve_poker.md": 7,
+    "docs/tutorials/train_a_network.md": 5,
+    "docs/tutorials/why_pimc_fails.md": 4,
+    "docs/tutorials/write_a_game.md": 3,
+    "docs/notebooks.md": 4,
 }
 OUTPUTS = {
     "README.md": 1,
     "docs/arena.md": 4,
     "docs/beliefs.md": 4,
-    "docs/games.md": 2,
+    "docs/engine.md": 1,
+    "docs/environments.md": 3,
+    "docs/games.md": 3,
+    "docs/gambit.md": 1,
+    "docs/guides.md": 3,
     "docs/search.md": 3,
     "docs/sketches.md": 1,
     "docs/solving.md": 2,
-    "docs/writing_games.md": 3,
+    "docs/writing_games.md": 5,
+    "docs/start.md": 1,
     "docs/results/arena.md": 2,
     "docs/results/solving.md": 1,
+    "docs/tutorials/blind_chess.md": 5,
+    "docs/tutorials/card_bot.md": 2,
+    "docs/tutorials/hidden.md": 7,
+    "docs/tutorials/measure_your_agent.md": 5,
+    "docs/tutorials/scale_out.md": 2,
+    "docs/tutorials/solve_poker.md": 6,
+    "docs/tutorials/train_a_network.md": 4,
+    "docs/tutorials/why_pimc_fails.md": 4,
+    "docs/tutorials/write_a_game.md": 3,
+    "docs/notebooks.md": 2,
 }
+LONG = {
+    "docs/tutorials/blind_chess.md": 1,
+    "docs/tutorials/card_bot.md": 4,
+    "docs/tutorials/measure_your_agent.md": 1,
+    "docs/tutorials/scale_out.md": 1,
+    "docs/tutorials/train_a_network.md": 1,
+    "docs/tutorials/why_pimc_fails.md": 2,
+    "docs/tutorials/write_a_game.md": 2,
+}  # blocks that only `make test-long` runs, each with its output
 STOCKFISH = {"docs/results/rbc.md": 1}
 SKIPPED: dict[str, int] = {}
-FILES = {"CONTRIBUTING.md": ["coin", "bots", "doubts"]}  # modules that a page has the reader write
-SESSIONS = {"CONTRIBUTING.md": 5, "docs/beliefs.md": 1, "docs/search.md": 1, "docs/results/search.md": 1}
+FILES = {  # modules that a page has the reader write
+    "CONTRIBUTING.md": ["coin", "bots", "doubts"],
+    "docs/tutorials/card_bot.md": ["sampler"],
+    "docs/tutorials/measure_your_agent.md": ["bots"],
+    "docs/tutorials/write_a_game.md": ["one_card"],
+}
+SESSIONS = {
+    "CONTRIBUTING.md": 5,
+    "docs/beliefs.md": 1,
+    "docs/search.md": 1,
+    "docs/start.md": 1,
+    "docs/results/search.md": 1,
+}
 
 
 def text_of(name):
@@ -77,11 +129,11 @@ def says(wanted, printed):
     return doctest.OutputChecker().check_output(wanted, printed, flags)
 
 
-def run_python(name, kind, capsys):
-    """Run the blocks of that kind: how many ran, and of how many the output was compared."""
+def run_python(name, kinds, capsys):
+    """Run the blocks of these kinds: how many ran, and of how many the output was compared."""
     namespace, ran, compared = {"__name__": "page"}, 0, 0
     for words, code, output in blocks(name):
-        if words != kind:
+        if words not in kinds:
             continue
         exec(compile(code, name, "exec"), namespace)
         printed = capsys.readouterr().out
@@ -108,25 +160,32 @@ def folder(request, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_python_of_a_page_runs_and_prints_what_it_shows(name, capsys):
-    counts = run_python(name, ["python"], capsys)
+    counts = run_python(name, [["python"]], capsys)
     assert counts == (PYTHON.get(name, 0), OUTPUTS.get(name, 0))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", LONG)
+def test_the_python_of_a_page_runs_to_its_end(name, capsys):
+    ran, compared = run_python(name, [["python"], ["python", "long"]], capsys)
+    assert (ran, compared) == (PYTHON[name] + LONG[name], OUTPUTS[name] + LONG[name])
 
 
 @needs_stockfish
 @pytest.mark.parametrize("name", STOCKFISH)
 def test_the_python_of_a_page_that_needs_stockfish_runs(name, capsys):
-    ran, _ = run_python(name, ["python", "stockfish"], capsys)
+    ran, _ = run_python(name, [["python", "stockfish"]], capsys)
     assert ran == STOCKFISH[name]
 
 
 def test_few_blocks_are_left_out():
-    left_out = {"stockfish": {}, "skip": {}}
+    left_out = {"stockfish": {}, "long": {}, "skip": {}}
     for name in NAMES:
         for words, _, _ in blocks(name):
             if words[:1] == ["python"] and words[1:] and not words[1].startswith("file="):
                 counts = left_out[words[1]]
                 counts[name] = counts.get(name, 0) + 1
-    assert left_out == {"stockfish": STOCKFISH, "skip": SKIPPED}
+    assert left_out == {"stockfish": STOCKFISH, "long": LONG, "skip": SKIPPED}
 
 
 # Commands ---------------------------------------------------------------------------------------------------------
@@ -167,7 +226,8 @@ def test_the_commands_of_a_page_are_commands_of_ours(name):
         for words in command_lines(text):
             games, agents = named(parsed(words))
             for game in games:
-                fl.load_game(game)
+                if not game.startswith("efg:"):  # a file that the reader has
+                    fl.load_game(game)
             for agent in agents:
                 fl.load_agent(agent)
             if words[:2] == ["study", "run"]:

@@ -163,6 +163,17 @@ def test_what_is_no_agent_gets_one_line(agent, advice):
     assert advice in str(caught.value) and "\n" not in str(caught.value)
 
 
+def test_a_rule_that_a_game_lacks_is_named_in_one_line(tmp_path, monkeypatch, run):
+    (tmp_path / "mute_games.py").write_text(
+        "from typing import NamedTuple\nimport foglight as fl\n"
+        "@fl.game\n@fl.constants(num_players=1, num_words=1, num_actions=2)\nclass Mute(NamedTuple):\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    code, _, error = run("analyse", "mute_games:Mute", "--agent", "random")
+    assert code == 2
+    assert re.fullmatch(r"Mute has no rule '\w+'; every game needs one\n", error)
+
+
 def test_a_module_that_fails_to_import_says_why(tmp_path, monkeypatch):
     (tmp_path / "broken_bots.py").write_text("import foglight\n1 / 0\n")
     (tmp_path / "needy_bots.py").write_text("import a_module_that_is_not_there\n")

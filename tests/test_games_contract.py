@@ -6,14 +6,16 @@ import itertools
 import random
 from typing import get_args, get_type_hints
 
+import numpy as np
 import pytest
 from oracles import random_game
 
 import foglight as fl
 from foglight.cards.tricks import is_trick_taking
+from foglight.compile import has_rule
 from foglight.games import game_class
 from foglight.names import Between, Variant
-from foglight.rules import key, max_legal, num_actions, num_words
+from foglight.rules import bounds, evaluation, key, max_legal, num_actions, num_words
 
 pytestmark = pytest.mark.plain
 
@@ -190,6 +192,25 @@ def test_a_finished_game_pays_and_moves_no_more(name):
         end.play(0)
     with pytest.raises(ValueError, match="the game is over"):
         end.parse_action("a1")
+
+
+EVALUATED = [name for name in variants() if has_rule("evaluation", type(fl.load_game(name)))]
+
+
+@pytest.mark.parametrize("name", EVALUATED)
+def test_an_evaluation_keeps_to_the_bounds_of_payoffs_and_follows_from_the_games_own_words(name):
+    game, compared = fl.load_game(name), 0
+    limits, words = bounds(game), num_words(game)
+    for state in some_games(name, n=8, most=100):
+        if state.player != fl.TERMINAL:
+            values = [evaluation(game, state.world, seat) for seat in range(state.num_players)]
+            assert all(limits.low <= value <= limits.high for value in values)
+            assert limits.total is None or sum(values) == pytest.approx(limits.total, abs=1e-9)
+            other = state.world.copy()
+            other[words:] += np.uint64(1)  # the viewers' keys
+            assert [evaluation(game, other, seat) for seat in range(state.num_players)] == values
+            compared += 1
+    assert compared > (20 if num_actions(game) > 1 else 7)  # Dark Hex on one cell has one move
 
 
 @every_game

@@ -291,7 +291,7 @@ class Mortal(fl.Agent):
 
 def test_the_bar_shows_how_many_workers_died(run, monkeypatch, tmp_path):
     shown = Console(file=StringIO(), force_terminal=True, width=150)
-    monkeypatch.setattr("foglight.cli._app.err", shown)
+    monkeypatch.setattr("rich.console.Console", lambda **options: shown)
     match = ["match", f"{__name__}:Mortal(folder={tmp_path})", "random", "--game", "kuhn_poker", "--games", "30"]
     code, out, _ = run(*match, "--workers", "2", "--json")
     assert code == 0 and json.loads(out)["games"] == 30

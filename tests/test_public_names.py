@@ -15,6 +15,7 @@ CONSTANTS = ["CHANCE", "NOTHING", "PUBLIC", "TERMINAL", "__version__"]
 SHOWN = [name for name in fl.__all__ if name not in CONSTANTS]
 NEEDS = {
     "as_openspiel_bot": "pyspiel",
+    "openspiel_resampler": "pyspiel",
     "register_with_openspiel": "pyspiel",
     "draw_tournament": "matplotlib",
     "draw_win_rates": "matplotlib",

@@ -255,7 +255,7 @@ def test_epimc_takes_a_network_for_its_leaves(network):
     agent = load_agent(f'epimc(iterations=50,leaf=value("{network}"))')
     agent.start("goofspiel(cards=4)", 0, 0)
     assert agent.act([0, 1, 2, 3]) in range(4)
-    with pytest.raises(BadInput, match=r"rollout, minimax or value\(FILE\)"):
+    with pytest.raises(BadInput, match=r"rollout, evaluation, minimax or value\(FILE\)"):
         load_agent("epimc(leaf=guess)")
     with pytest.raises(BadInput, match="is for goofspiel"):
         load_agent(f'epimc(leaf=value("{network}"))').start("kuhn_poker", 0, 0)

@@ -21,6 +21,7 @@ from foglight.arena.intervals import wilson
 from foglight.arena.match import MatchResult
 from foglight.arena.referee import Record
 from foglight.arena.tournament import Tournament, play_tournament, seatings, tables, with_budget
+from foglight.version import RESULTS_VERSION
 
 PAIR = ["random", "first_legal"]
 TIMES = ("moves", "seconds", "longest", "overruns")
@@ -241,7 +242,7 @@ def test_rows_are_complete_plain_data(stored):
         for action in row["actions"]:
             state.play(action)
         assert state.returns()[row["seat"]] == row["return"]
-        assert row["agent"] in row["agents"] and row["version"] == fl.__version__
+        assert row["agent"] in row["agents"] and row["version"] == RESULTS_VERSION
 
 
 def test_parquet_and_csv_hold_the_rows(stored, tmp_path, monkeypatch):

@@ -82,8 +82,13 @@ class Agent:
     """A player: it gets the observations of its seat and is asked for actions.
 
     Its actions depend only on the game, the seat, the seed and the observations, so another instance that gets the same
-    observations plays on in the same way. A subclass implements `act`; everything else has a default. By default an
-    agent plays every game, has no time budget, starts no other program, needs no terminal and explains nothing.
+    observations plays on in the same way. An agent that `remembers` keeps what it has found at earlier decisions of the
+    game. Another instance plays on in the same way if it is also asked for an action at each of these, before it
+    observes which one was played; a caller that knows the observations alone gets an agent that starts afresh. Asked
+    twice at one decision, such an agent answers the same and learns nothing more, unless its budget is in seconds.
+
+    A subclass implements `act`; everything else has a default. By default an agent plays every game, has no time
+    budget, starts no other program, needs no terminal, remembers no searches and explains nothing.
 
         >>> class Highest(fl.Agent):
         ...     def act(self, actions=None):
@@ -102,7 +107,10 @@ class Agent:
     at_terminal: bool = False  # whether it needs a person at the terminal; if so, `read` is called before `act`
     gives_reasons: bool = False  # whether each `act` leaves an `explanation`
     explanation: Explanation | None = None  # of the last action
+    remembers: bool = False  # whether a decision also depends on searches at earlier decisions
     strength: str = ""  # how strong it is, in a few words, for people who choose an opponent
+    can_stop: bool = False  # whether a decision with a time budget asks `stopped`, and ends early if it says so
+    stopped: Callable[[], bool] = staticmethod(lambda: False)  # set by a caller that may want the answer before time
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -206,10 +214,15 @@ class Agent:
 AgentLike: TypeAlias = str | Spec | type[Agent] | Agent  # whatever `load_agent` takes
 
 
+Decision: TypeAlias = tuple[int, Sequence[int]]  # of one seat: how many observations came before, the legal actions
+
+
 class Seat:
     """A seat of a game with an agent on it; it passes the observations of the seat to the agent.
 
-    `observations` are all observations of the seat so far; `seed` is the agent's seed.
+    `observations` are all observations of the seat so far; `seed` is the agent's seed. `decisions` are those of the
+    seat so far, `state.decisions(seat)`. An agent that remembers, with a budget in iterations, is asked at each of them
+    on the way. Without decisions it starts afresh.
 
         >>> state = fl.new_state("kuhn_poker")
         >>> for action in (2, 0, 1):  # the king, the jack, a bet
@@ -224,17 +237,34 @@ class Seat:
         True
     """
 
-    def __init__(self, agent: Agent, game: Game, number: int, seed: int, observations: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        agent: Agent,
+        game: Game,
+        number: int,
+        seed: int,
+        observations: Sequence[int] = (),
+        decisions: Sequence[Decision] = (),
+    ) -> None:
         self.agent, self.number = agent, number
         self.observations: Sequence[int] = ()  # those that the agent has got
         agent.start(game, number, seed)
-        self.tell(observations)
+        self.tell(observations, decisions)
 
-    def tell(self, observations: Sequence[int]) -> None:
-        """Pass new observations to the agent; `observations` are all those of the seat so far."""
-        for observation in observations[len(self.observations) :]:
-            self.agent.observe(observation)
+    def tell(self, observations: Sequence[int], decisions: Sequence[Decision] = ()) -> None:
+        """Pass new observations to the agent; both arguments are all of the seat's so far."""
+        choices = dict(decisions) if self.agent.remembers and not self.agent.time else {}
+        for at in range(len(self.observations), len(observations)):
+            if at in choices:
+                self.agent.act(list(choices[at]))
+            self.agent.observe(observations[at])
         self.observations = observations
+
+
+def seated(agent: Agent, state: Any, number: int, seed: int) -> Seat:
+    """A seat at the position of a `State`, with an agent that has got the seat's observations, and remembers."""
+    decisions = state.decisions(number) if agent.remembers else ()
+    return Seat(agent, state.game, number, seed, state.observations(number), decisions)
 
 
 def agent_names() -> list[str]:
@@ -276,6 +306,24 @@ def load_agent(agent: AgentLike) -> Agent:
         raise BadInput(f"{agent!r} is no agent; give its text, such as 'epimc', a subclass of Agent or an instance")
     spec = parse_spec(agent) if isinstance(agent, str) else agent
     return construct(agent_class(spec.name), spec)
+
+
+@dataclass(frozen=True)
+class Another:
+    """The limits of an option that names another agent."""
+
+    def __str__(self) -> str:
+        return "an agent, such as ismcts(iterations=1000), or none"
+
+    def check(self, kind: type, value: Any) -> Any:
+        if value in ("", "none"):
+            return ""
+        if not isinstance(value, str | Spec):
+            raise BadInput(f"must be {self}, not {value}")
+        with load_agent(value) as agent:  # refuses what is no agent
+            if agent.at_terminal:
+                raise BadInput(f"{value} needs somebody at the terminal; give another agent")
+        return value
 
 
 @contextlib.contextmanager

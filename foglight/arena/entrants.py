@@ -69,6 +69,12 @@ def entrant(agent: AgentLike, games: Sequence[str | Game]) -> Entrant:
         )  # fmt: skip
 
 
+def rules_code(game: Game) -> str:
+    """The fingerprint of the code of a game's rules, and of the files that its parameters name."""
+    parameters: Any = game
+    return code_of(type(game)) + files_of(parameters._asdict().values() if isinstance(game, tuple) else ())
+
+
 def _name(agent: AgentLike, loaded: Agent) -> str:
     """The name of an agent: its own, its text as it was written, or the text with its options."""
     if loaded.name or isinstance(agent, Agent):

@@ -2,7 +2,7 @@
 
 | column | meaning |
 |---|---|
-| game, seed, version, number | the match (its game, its seed and our version), and the number of the game in it |
+| game, seed, version, number | the match (its game, its seed, the version of results), and the game's number in it |
 | agents, seat, agent | the agents in the order of the match, the row's seat, and the agent on it |
 | game_code, agent_code | fingerprints of the code of the game and of this agent; empty if they are unknown |
 | return, score | the seat's payoff, and its share of the win: 1 / k for each of k winners |
@@ -21,6 +21,7 @@ from typing import Any
 from foglight.arena.referee import Record
 from foglight.arena.store import Match, open_store
 from foglight.files import replacing
+from foglight.frames import arrow_schema
 from foglight.names import BadInput
 
 _BATCH = 10_000  # rows in memory at a time
@@ -119,15 +120,7 @@ def _write_parquet(rows: Iterator[dict[str, Any]], file: Path) -> int:
         from pyarrow.parquet import ParquetWriter
     except ImportError:
         raise BadInput("Parquet needs pyarrow; install it with: pip install 'foglight[parquet]', or use .csv") from None
-    kinds = {
-        "text": pyarrow.string(),
-        "whole": pyarrow.int64(),
-        "number": pyarrow.float64(),
-        "texts": pyarrow.list_(pyarrow.string()),
-        "wholes": pyarrow.list_(pyarrow.int64()),
-    }
-    schema = pyarrow.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()])
-    count = 0
+    schema, count = arrow_schema(COLUMNS), 0
     with ParquetWriter(file, schema) as writer:
         for batch in _batches(rows):
             writer.write_table(pyarrow.Table.from_pylist(batch, schema))

@@ -11,28 +11,29 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from foglight.agents import Agent, AgentLike
-from foglight.arena.entrants import Entrant, entrant, seated
+from foglight.arena.entrants import Entrant, entrant, rules_code, seated
+from foglight.arena.export import COLUMNS, game_rows
 from foglight.arena.intervals import mean_and_error, wilson
 from foglight.arena.referee import Record, Timing, play_game, warm_up
 from foglight.arena.store import Match, Store
 from foglight.checks.quick import quick_check
-from foglight.fingerprints import code_of
+from foglight.frames import Framed
 from foglight.games import load_game
 from foglight.names import BadInput
 from foglight.pieces import DEATHS, Lot, Where, Workers, WorkersLost, opened, where
 from foglight.rules import Game, num_players
 from foglight.state import new_state
 from foglight.text import aligned, html_table
-from foglight.version import __version__
+from foglight.version import RESULTS_VERSION
 
 Progress = Callable[[int, int], None]  # called with the games finished and the games in total
 
 
 @dataclass(frozen=True)
-class MatchResult:
+class MatchResult(Framed):
     """The games of a match and their statistics. Agents are numbered in the order in which they were given.
 
     >>> result = fl.play_match("kuhn_poker", ["random", "first_legal"], games=100, seed=0)
@@ -43,6 +44,7 @@ class MatchResult:
     True
     """
 
+    columns_of_table: ClassVar = COLUMNS
     game: str
     agents: tuple[str, ...]
     seed: int
@@ -54,6 +56,7 @@ class MatchResult:
 
     @property
     def games(self) -> int:
+        """The number of games."""
         return len(self.records)
 
     def returns(self, agent: int) -> list[float]:
@@ -63,10 +66,12 @@ class MatchResult:
 
     @property
     def mean_returns(self) -> list[float]:
+        """The mean payoff of each agent."""
         return [mean_and_error(self.returns(agent))[0] for agent in range(len(self.agents))]
 
     @property
     def standard_errors(self) -> list[float]:
+        """The standard errors of these means."""
         return [mean_and_error(self.returns(agent))[1] for agent in range(len(self.agents))]
 
     def score(self, agent: int) -> float:
@@ -76,6 +81,7 @@ class MatchResult:
         )
 
     def win_rate(self, agent: int) -> float:
+        """The share of games won, by `score`."""
         return self.score(agent) / self.games if self.games else float("nan")
 
     def interval(self, agent: int, confidence: float = 0.95) -> tuple[float, float]:
@@ -89,6 +95,11 @@ class MatchResult:
             if record.timing:
                 total.join(record.timing[(agent + number) % players])
         return total if total.moves else None
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row of plain data per game and seat, with the columns of `foglight export`."""
+        match = Match(self.game, self.agents, self.seed, RESULTS_VERSION, self.code)
+        return [row for number, record in enumerate(self.records) for row in game_rows(match, number, record)]
 
     def summary(self) -> dict[str, Any]:
         """All of it as plain data. Only agents with the option `time` get times; the rest follows from the seed."""
@@ -186,8 +197,8 @@ class Plan:
     @property
     def match(self) -> Match:
         """The match as a store knows it."""
-        code = (code_of(type(self.game)), *(one.code for one in self.entrants))
-        return Match(str(self.game), self.agents, self.seed, __version__, code)
+        code = (rules_code(self.game), *(one.code for one in self.entrants))
+        return Match(str(self.game), self.agents, self.seed, RESULTS_VERSION, code)
 
 
 def plan_match(game: str | Game, agents: Sequence[AgentLike], games: int, seed: int) -> Plan:

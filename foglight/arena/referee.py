@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from foglight.agents import Agent, Seat, View
+from foglight.agents import Agent, Seat, View, seated
 from foglight.names import BadInput, note
 from foglight.randomness import below, generator, weighted
 from foglight.rules import CHANCE, TERMINAL, Game
@@ -117,7 +117,8 @@ class Course:
 
 class Referee:
     """One game in progress. `actions` are those already played, outcomes of chance included: the game goes on from
-    there exactly as if it had never been interrupted, because agents are restored by their observations.
+    there exactly as if it had never been interrupted, because agents are restored by their observations, and those that
+    remember are asked again at each of their decisions.
     """
 
     def __init__(
@@ -126,10 +127,7 @@ class Referee:
         self.agents = agents
         self._course = Course(game, seed, number, actions)
         self._state = self._course.state
-        self._seats = [
-            Seat(agent, self._state.game, i, self._course.seed_of(i), self._state.observations(i))
-            for i, agent in enumerate(agents)
-        ]
+        self._seats = [seated(agent, self._state, i, self._course.seed_of(i)) for i, agent in enumerate(agents)]
         self._timing = [Timing() for _ in agents]
 
     def finish(self) -> tuple[Record, State]:
@@ -159,23 +157,22 @@ class Referee:
         _tell(self._seats, self._state)
 
 
-def warm_up(game: Game, agents: Sequence[Agent]) -> None:
+def warm_up(game: Game, agents: Sequence[Agent | None]) -> None:
     """Let each agent decide once in a game that is not recorded, so that its kernels are compiled and loaded.
 
-    All moves of this game are random. A seat that never has a choice in it is not asked.
+    All moves of this game are random. A seat without an agent, or that never has a choice in it, is not asked.
     """
     state = State(game)
     random = generator(0, 0, 0)
-    seats = [Seat(agent, state.game, i, 0) for i, agent in enumerate(agents)]
-    waiting = set(range(len(agents)))
+    seats = [Seat(agent, state.game, i, 0) for i, agent in enumerate(agents) if agent is not None]
+    waiting = {seat.number: seat.agent for seat in seats}
     while waiting and state.player != TERMINAL:
         if state.player == CHANCE:
             action = _outcome(state, random)
         else:
             actions = state.actions()
             if state.player in waiting and len(actions) > 1:
-                waiting.discard(state.player)
-                agents[state.player].act(list(actions))
+                waiting.pop(state.player).act(list(actions))
             action = actions[below(random, len(actions))]
         state.play(action)
         _tell(seats, state)

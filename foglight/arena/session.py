@@ -169,6 +169,6 @@ def resumed(file: str | Path, game: str | Game | None = None, vs: Any = None, **
 
 def _free(folder: Path, game: Any) -> Path:
     """A file of that folder that does not exist yet."""
-    name = str(game).partition("(")[0].rpartition(":")[2]
+    name = Path(str(game).partition("(")[0].rpartition(":")[2]).name
     names = (folder / f"{name}{i or ''}.saved" for i in range(1_000_000))
     return next(path for path in names if not path.exists())

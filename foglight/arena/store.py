@@ -1,8 +1,8 @@
 """Finished games on disk: one SQLite file, one row per game, written as the game ends.
 
-A match is identified by its game, its agents, its seed, our version and the code that plays, and a game by its match
-and its number. So a match after an edit of a bot is another one, and the games before the edit stay. Games are written
-by `INSERT OR IGNORE` under that key, so no game is stored twice, and no stored game is lost when a process
+A match is identified by its game, its agents, its seed, the version of our results and the code that plays, and a game
+by its match and its number. So a match after an edit of a bot is another one, and the games before the edit stay. Games
+are written by `INSERT OR IGNORE` under that key, so no game is stored twice, and no stored game is lost when a process
 is killed. Thinking times have a table of their own: the other two tables are the same whenever a match is repeated. An
 older file gets what it lacks when it is opened; its old games have no times and no fingerprints of code.
 
@@ -58,7 +58,7 @@ class Match(NamedTuple):
     game: str
     agents: tuple[str, ...]  # their names
     seed: int
-    version: str  # of foglight
+    version: str  # of foglight's results: the first release whose games are those of the release that played
     code: tuple[str, ...]  # fingerprints of the code: of the game, then of each agent; empty if they are unknown
 
 

@@ -21,27 +21,26 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from foglight.addresses import class_text
 from foglight.agents import Agent, AgentLike, load_agent, opened
 from foglight.arena.entrants import entrant
-from foglight.arena.export import game_rows
+from foglight.arena.export import COLUMNS
 from foglight.arena.intervals import wilson
 from foglight.arena.match import MatchResult, Plan, Progress, check_names, check_whole, play_plans
 from foglight.arena.ratings import Rating, rate
 from foglight.arena.referee import Timing
-from foglight.arena.store import Match
 from foglight.checks.quick import quick_check
+from foglight.frames import Framed
 from foglight.games import load_game
 from foglight.names import BadInput, Spec, listed, parse_spec, unknown
 from foglight.pieces import Workers
 from foglight.rules import Game, num_players
 from foglight.state import new_state
 from foglight.text import aligned, html_table
-from foglight.version import __version__
 
 Wins = Mapping[tuple[int, int], float]  # of agent i of a match against agent k, by (i, k); equal returns count half
 
@@ -49,7 +48,7 @@ _ALL_ORDERS = 4  # most seats with which a table plays in every order
 
 
 @dataclass(frozen=True)
-class Tournament:
+class Tournament(Framed):
     """The matches of a tournament, their scores and the ratings.
 
     >>> tournament = fl.play_tournament(["kuhn_poker"], ["random", "first_legal"], games_each=40)
@@ -60,6 +59,7 @@ class Tournament:
     80
     """
 
+    columns_of_table: ClassVar = COLUMNS
     games: tuple[str, ...]
     agents: tuple[str, ...]
     seed: int
@@ -72,12 +72,7 @@ class Tournament:
 
     def table(self) -> list[dict[str, Any]]:
         """One row of plain data per game and seat, with the columns of `foglight export`."""
-        return [
-            row
-            for match in self.matches
-            for number, record in enumerate(match.records)
-            for row in game_rows(Match(match.game, match.agents, match.seed, __version__, match.code), number, record)
-        ]
+        return [row for match in self.matches for row in match.table()]
 
     def scores(self, game: str | None = None) -> np.ndarray:
         """The score of each agent (row) against each other agent (column), on one game or on all."""

@@ -1,7 +1,9 @@
 """Common parts of the benches: rows of tables, figures with peers and bars, rates, random positions."""
 
 import importlib.util
+import json
 import random
+import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -158,3 +160,17 @@ def load_peer(name: str) -> Any:
     import pyspiel
 
     return pyspiel.load_game(name)
+
+
+def output_of(command: list[str]) -> Any:
+    """What a process prints as the last line, read as JSON."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise BadInput(f"cannot run {command[0]}: {error.strerror}") from None
+    if done.returncode != 0:
+        raise BadInput(f"{command[0]} failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
+    try:
+        return json.loads(done.stdout.strip().splitlines()[-1])
+    except (IndexError, ValueError):
+        raise BadInput(f"{command[0]} printed no measurements; is it a Python?") from None

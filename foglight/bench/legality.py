@@ -350,7 +350,7 @@ class _Searched:
     """What a searching agent believes, where it is to move."""
 
     def __init__(self, game: str, seat: int, cap: int, uniform_play: bool = False) -> None:
-        self._belief = Belief(load_game(game), seat, cap, 0, uniform_play)
+        self._belief = Belief(load_game(game), seat, cap, 0, Uniform() if uniform_play else None)
 
     def observe(self, observation: int) -> None:
         self._belief.observe(observation)

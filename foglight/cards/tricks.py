@@ -108,7 +108,7 @@ def first_bid(game):
 def trick_taking(game_class: GameClass) -> GameClass:
     """Class decorator of a trick-taking game; it implements the rules that are the same in all of them."""
     _classes.add(game_class)
-    for rule in (player, legal, chance, pick, deal, places, contents):
+    for rule in (player, legal, legal_bits, chance, pick, deal, places, contents):
         implements(game_class)(rule)
     return game_class
 
@@ -308,6 +308,16 @@ def legal(game, world, out):
     for i in range(n):
         out[i] += first
     return n
+
+
+def legal_bits(game, world, actions, out):
+    numbers, first = _choices(game, world)
+    for i in range(len(out)):
+        out[i] = uint64(0)
+    if first < 64:
+        out[0] = numbers << uint64(first)
+    if first > 0 and len(out) > 1:
+        out[1] = numbers >> uint64(64 - first)
 
 
 def chance(game, world, out, odds):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from foglight.agents import Agent, Seat, load_agent
+from foglight.agents import Agent, Seat, load_agent, seated
 from foglight.arena.referee import IllegalAction, Timing, _ask, warm_up
 from foglight.checks.alike import some_alike
 from foglight.checks.positions import Play, Position, where
@@ -177,7 +177,7 @@ class _Run:
         """Another instance, to which the observations are replayed."""
         _seed_globally(randomness)
         agent = self.make()
-        Seat(agent, self.game, seat, seed, state.observations(seat))
+        seated(agent, state, seat, seed)
         return agent
 
     def _ask_others(self, position: Position, state: State, seat: int, seed: int, action: int) -> None:

@@ -36,6 +36,7 @@ from foglight.rules import (
     bounds,
     chance,
     copy_world,
+    evaluation,
     key,
     legal,
     max_legal,
@@ -263,7 +264,7 @@ class _Run:
         one, other = fast.start(), plain.start()
         for number in range(len(history) + 1):
             self.checks.count("compiled rules")
-            for what, first, second in _differences(self.game, one, other, self._has("key")):
+            for what, first, second in _differences(self.game, one, other):
                 self.checks.add(
                     "compiled rules",
                     f"compiled and interpreted rules differ: {what} {first} compiled, {second} interpreted, "
@@ -314,7 +315,7 @@ class _Run:
                     break
 
 
-def _differences(game: Game, one: Position, other: Position, own_key: bool) -> list[tuple[str, Any, Any]]:
+def _differences(game: Game, one: Position, other: Position) -> list[tuple[str, Any, Any]]:
     """What differs between a position reached by compiled and by interpreted rules, as it should not."""
     words = int(num_words(game))
     found: list[tuple[str, Any, Any]] = []
@@ -336,12 +337,22 @@ def _differences(game: Game, one: Position, other: Position, own_key: bool) -> l
     ):
         if not found and not np.allclose(numbers, others, rtol=1e-9, atol=1e-12, equal_nan=True):
             found.append((what, numbers, others))
-    if own_key and not found:
+    if has_rule("evaluation", type(game)) and one.mover != TERMINAL and not found:
+        for seat in range(num_players(game)):
+            value, other_value = float(_evaluation(game, one.world, seat)), float(evaluation(game, other.world, seat))
+            if abs(value - other_value) > 1e-9 * max(1.0, abs(value)):
+                found.append((f"the evaluation of seat {seat} is", value, other_value))
+    if has_rule("key", type(game)) and not found:
         for viewer in range(PUBLIC, len(one.observed) - 1):
             first, second = int(_key(game, one.world, viewer)), int(key(game, other.world, viewer))
             if first != second:
                 found.append((f"the key of {viewer_text(viewer)} is", first, second))
     return found
+
+
+@kernel
+def _evaluation(game, world, seat):
+    return evaluation(game, world, seat)
 
 
 @kernel

@@ -10,19 +10,25 @@ from foglight.checks.report import Checks
 from foglight.checks.strict import Broken
 from foglight.compile import has_rule
 from foglight.drawing.model import Drawing
-from foglight.names import failure
+from foglight.names import failure, listed
 from foglight.rules import (
     MOST_FEATURES,
     PUBLIC,
     action_names,
     contents,
     drawing,
+    legal_bits,
     num_actions,
+    num_sight_features,
+    observation_bits,
     observation_text,
     places,
     public_features,
+    sight_features,
     view,
 )
+
+_MOST_SIGHTS = 400  # comparisons of features in one check: interpreted, they take longer than the others
 
 
 class InformationStates:
@@ -38,6 +44,9 @@ class InformationStates:
         self.features: dict[tuple[int, ...], tuple[Position, bytes]] = {}  # by public observations
         self.lengths: set[int] = set()  # numbers of public features
         self.has_features = has_rule("public_features", type(play.game))
+        self.bits = int(observation_bits(play.game))
+        self.num_sights = int(num_sight_features(play.game))
+        self.has_bits = has_rule("legal_bits", type(play.game))
         self.has_drawing = has_rule("drawing", type(play.game))
         self.has_places = has_rule("places", type(play.game)) or has_rule("contents", type(play.game))
 
@@ -52,12 +61,15 @@ class InformationStates:
         if self.has_drawing:
             self._drawn(position, None)
         for seat in range(self.play.seats):
+            self._bits(position, seat)
             known = self.first.setdefault((seat, position.seen_by(seat)), position)
             if known is position:
                 self._distinct_text(position, seat)
             elif known.history != position.history:
                 self._same(known, position, seat)
         if (seat := position.mover) >= 0:
+            if self.has_bits:
+                self._legal_bits(position)
             known = self.deciding.setdefault((seat, position.seen_by(seat)), position)
             if known.history != position.history:
                 self._same_choices(known, position, seat)
@@ -87,6 +99,8 @@ class InformationStates:
         self.checks.count("keys")
         if self.play.key(known, seat) != self.play.key(other, seat):
             self._fault("keys", "`key` differs", known, other, seat)
+        if self.num_sights and self.checks.comparisons.get("sight features", 0) < _MOST_SIGHTS:
+            self._same_sights(known, other, seat)
         if self.texts:
             self.checks.count("views")
             one, two = (self._text(view, position, seat) for position in (known, other))
@@ -101,6 +115,31 @@ class InformationStates:
                 different = next((pair for pair in zip(*logs, strict=False) if pair[0] != pair[1]), ("more", "less"))
                 said = f"`observation_text` leaks: it says {_quoted(*different)}"
                 self._fault("observation texts", said, known, other, seat)
+
+    def _same_sights(self, known: Position, other: Position, seat: int) -> None:
+        one, two = np.zeros((2, self.num_sights))
+        for position, out in ((known, one), (other, two)):
+            self._guarded(sight_features, position, seat, out)
+        self.checks.count("sight features")
+        if different := np.flatnonzero(one != two).tolist():
+            said = f"`sight_features` leaks: of its {self.num_sights} features, number {listed(different)} differ"
+            self._fault("sight features", said, known, other, seat)
+
+    def _bits(self, position: Position, seat: int) -> None:
+        seen = position.seen_by(seat)[-1:]
+        self.checks.count("observation bits", len(seen))
+        if seen and int(seen[0]).bit_length() > self.bits:
+            said = f"seat {seat} observes {seen[0]}, which has more than the {self.bits} bits of `observation_bits`,"
+            self.checks.add("observation bits", f"{said} {where(self.game, position)}", position.history)
+
+    def _legal_bits(self, position: Position) -> None:
+        words = np.full(-(-num_actions(self.game) // 64), -1).astype(np.uint64)
+        self._guarded(legal_bits, position, np.zeros(self.play.most, np.int64), words)
+        given = [64 * i + b for i, word in enumerate(words.tolist()) for b in range(64) if word >> b & 1]
+        self.checks.count("legal bits")
+        if given != position.actions:
+            said = f"`legal_bits` gives {listed(given)}, and `legal` {listed(position.actions)},"
+            self.checks.add("legal bits", f"{said} {where(self.game, position)}", position.history)
 
     def _same_drawing(self, known: Position, other: Position, seat: int) -> None:
         one, two = self._drawn(known, seat), self._drawn(other, seat)

@@ -13,6 +13,7 @@ import numpy as np
 
 from foglight.checks.positions import Position, where
 from foglight.checks.report import Checks
+from foglight.compile import has_rule
 from foglight.names import failure
 from foglight.rules import (
     CHANCE,
@@ -21,11 +22,14 @@ from foglight.rules import (
     TERMINAL,
     Game,
     begin,
+    bounds,
     chance,
     copy_world,
+    evaluation,
     legal,
     max_legal,
     new_worlds,
+    notices_all,
     num_actions,
     num_players,
     num_words,
@@ -92,6 +96,8 @@ class StrictPlay:
             raise Broken("unchanged worlds", "`observe` changes a world", child)
         if not -(2**63) <= code < 2**63:
             raise Broken("observations", f"`observe` gives {code}, which is no int64,", child)
+        if code == NOTHING and notices_all(self.game):
+            raise Broken("observations", f"`notices_all` is true, and `observe` gives viewer {viewer} NOTHING", child)
         if self.twice:
             self.checks.count("repeatable rules")
             if code != self._call(observe, child, position.world, action, child.world, viewer):
@@ -162,11 +168,13 @@ class StrictPlay:
         position.mover = mover
         if mover == TERMINAL:
             self._paid(position)
-        elif mover == CHANCE:
+        elif has_rule("evaluation", type(self.game)):
+            self._evaluated(position)
+        if mover == CHANCE:
             out, odds = self._listed(chance, position)
             position.actions, position.odds = out, odds
             self._odds(position)
-        else:
+        elif mover != TERMINAL:
             position.actions = self._listed(legal, position)[0]
         return position
 
@@ -178,6 +186,29 @@ class StrictPlay:
         for seat, payoff in enumerate(position.payoffs):
             if not math.isfinite(payoff):
                 raise Broken("returns", f"`returns` writes no finite payoff for seat {seat}, but {payoff},", position)
+
+    def _evaluated(self, position: Position) -> None:
+        """`evaluation` keeps to the bounds of payoffs, and follows from the game's own words."""
+        before = _bytes(position.world)
+        values = [self._call(evaluation, position, position.world, seat) for seat in range(self.seats)]
+        self.checks.count("unchanged worlds")
+        if _bytes(position.world) != before:
+            raise Broken("unchanged worlds", "`evaluation` changes the world", position)
+        limits = self._call(bounds, position)
+        self.checks.count("evaluation", self.seats)
+        for seat, value in enumerate(values):
+            if not (math.isfinite(value) and limits.low <= value <= limits.high):
+                said = f"`evaluation` gives seat {seat} {value}, not a payoff from {limits.low:g} to {limits.high:g},"
+                raise Broken("evaluation", said, position)
+        if limits.total is not None and abs(sum(values) - limits.total) > _ROUNDING * max(1.0, *map(abs, values)):
+            said = f"`evaluation` gives the seats {values}, which do not sum to {limits.total:g} as payoffs do,"
+            raise Broken("evaluation", said, position)
+        if self.rows:
+            other = position.world.copy()
+            other[self.words :] = _OTHER_MARK
+            if [self._call(evaluation, position, other, seat) for seat in range(self.seats)] != values:
+                said = "`evaluation` depends on the viewers' keys, or says something else in a second call,"
+                raise Broken("evaluation", said, position)
 
     def _listed(self, rule: Any, position: Position) -> tuple[list[int], list[float]]:
         """The actions or outcomes that a rule writes, with odds if it is `chance`."""

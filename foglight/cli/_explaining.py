@@ -1,6 +1,6 @@
 """Agents that explain each of their moves at the terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from foglight.agents import Agent, View
@@ -15,7 +15,7 @@ class Explained(Agent):
     at_terminal = True
 
     def __init__(self, agent: Agent, name: str) -> None:
-        self.agent, self.name = agent, name
+        self.agent, self.name, self.remembers = agent, name, agent.remembers
 
     def __str__(self) -> str:
         return self.name
@@ -25,6 +25,7 @@ class Explained(Agent):
 
     def start(self, game: Game, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
+        self.choices: Mapping[int, Sequence[str]] = {}  # empty where nobody reads: at decisions before a resumed game
         self.agent.start(game, seat, seed)
 
     def observe(self, observation: int) -> None:
@@ -37,6 +38,8 @@ class Explained(Agent):
 
     def act(self, actions: Sequence[int] | None = None) -> int:
         action = self.agent.act(actions)
+        if not self.choices:
+            return action
         out.print(f"\nseat {self.seat}, {self.name}, plays {self.choices[action][0]}")
         if self.agent.gives_reasons:
             tell(account(self.agent, self.choices))

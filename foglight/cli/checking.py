@@ -6,7 +6,8 @@ from typing import Annotated, Any
 import typer
 
 import foglight as fl
-from foglight.cli._app import Json, Seed, app, bar
+from foglight.bars import progress_bar
+from foglight.cli._app import Json, Seed, app
 
 Seconds = Annotated[float, typer.Option(help="Seconds after which the check stops; compilation is not counted.")]
 
@@ -20,7 +21,7 @@ def check_game(
     json_: Json = False,
 ) -> None:
     """Check what every game owes; each fault is one sentence with a position. The exit code is 1 if there are any."""
-    with bar("steps") as progress:
+    with progress_bar("steps") as progress:
         checks = fl.check_game(game, games=games, seconds=seconds, seed=seed, progress=progress)
     _report(checks, json_)
 
@@ -35,7 +36,7 @@ def check_agent(
     json_: Json = False,
 ) -> None:
     """Check what every agent owes: that it does not peek, and is reproducible. The exit code is 1 on faults."""
-    with bar("games") as progress:
+    with progress_bar("games") as progress:
         checks = fl.check_agent(agent, game, games=games, seconds=seconds, seed=seed, progress=progress)
     _report(checks, json_)
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from foglight.cli._app import Json, On, Seed, Workers, app, bar, fail, workers_of
+from foglight.bars import progress_bar
+from foglight.cli._app import Json, On, Seed, Workers, app, fail, workers_of
 from foglight.games import load_game
 from foglight.names import BadInput
 
@@ -58,7 +59,7 @@ def train(
     plan = Plan(name, depth, particles, iterations, rounds, games, steps, seed=seed, easy=easy, **network)
     folder = folder or _folder("train", name)
     facts: dict[str, Any] = {}
-    with _resumable(folder), bar("games") as progress:
+    with _resumable(folder), progress_bar("games") as progress:
 
         def follow(at: Any) -> None:
             facts.update(loss=at.loss)
@@ -116,7 +117,7 @@ def train_trunk(
     settings = TrainingSettings(kind, seed, base=base or None, width=width or None, mass=mass)
     folder = folder or _folder("train-trunk", name)
     facts: dict[str, Any] = {}
-    with _resumable(folder), bar("shards") as progress:
+    with _resumable(folder), progress_bar("shards") as progress:
 
         def follow(at: Any) -> None:
             facts.update(loss=at.loss, exploitability=at.exploitability)

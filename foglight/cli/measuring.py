@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from foglight.cli._app import Json, On, Seed, Workers, bar, bench, fail, out, show, study, workers_of
+from foglight.bars import progress_bar
+from foglight.cli._app import Json, On, Seed, Workers, bench, fail, out, show, study, workers_of
 from foglight.names import BadInput
 
 Seconds = Annotated[float, typer.Option(help="Seconds per side and round.")]
@@ -41,6 +42,10 @@ def run_study(
     minutes: Annotated[
         float | None, typer.Option(min=0, help="Stop after so many minutes. The same command goes on from there.")
     ] = None,
+    begin_with: Annotated[
+        Path | None,
+        typer.Option("--from", help="Begin with the finished cells stored in this folder, such as docs/results/data."),
+    ] = None,
     workers: Workers = None,
     on: On = "local",
     seed: Seed = 0,
@@ -59,8 +64,8 @@ def run_study(
         # a study that ends early leaves its time to those after it
         seconds = None if end is None else max(0.0, end - time.monotonic()) / (len(names) - number)
         try:
-            with bar(f"cells of {each}" if runs else "cells") as progress:
-                table = studies.run_study(each, where, quick, seed, progress, progress.of(place), seconds)
+            with progress_bar(f"cells of {each}" if runs else "cells") as progress:
+                table = studies.run_study(each, where, quick, seed, progress, progress.of(place), seconds, begin_with)
         except KeyboardInterrupt:
             fail(f"stopped; finished cells are in {where}, and the same command goes on", 130)
         if not json_:
@@ -100,11 +105,11 @@ def report_studies(
 ) -> None:
     """Write one page with every published table and figure: our number beside the published one, and a verdict."""
     from foglight.files import write_whole
-    from foglight.studies import _report
+    from foglight.studies import _report, _stored
 
     data = to.parent / "data"
-    changed = _report.gather(runs, data) if runs is not None else []
-    stored = _report.all_stored(data)
+    changed = _stored.gather(runs, data) if runs is not None else []
+    stored = _stored.all_stored(data)
     write_whole(to, _report.page(stored).encode())
     if json_:
         typer.echo(json.dumps(_report.entries(stored), indent=1))
@@ -127,7 +132,7 @@ def rollouts(
     from foglight.bench import rollouts as bench_rollouts
 
     rows, games = [], game or list(bench_rollouts.CASES)
-    with bar("games") as progress:
+    with progress_bar("games") as progress:
         for case in bench_rollouts.run(seconds, games):
             rows.append(case.summary())
             progress(len(rows), len(games))
@@ -166,7 +171,7 @@ def beliefs(
     if place.is_here:
         _measure(tasks, json_)
     elif section == "legality":
-        with bar("positions") as progress:
+        with progress_bar("positions") as progress:
             rows = judge_all(samples, positions, games, seed, progress.of(place), progress)
         _show_tables({bench_beliefs.LEGALITY: rows}, json_)
     else:
@@ -191,6 +196,53 @@ def bench_phantom(
     from foglight.bench import phantom
 
     _measure(phantom.tasks(game, peer), json_)
+
+
+@bench.command("env")
+def bench_env(
+    section: Annotated[str, typer.Option(help="Part of the bench: rates, vectors or all.")] = "rates",
+    game: Annotated[
+        list[str] | None, typer.Option(help="A game to measure, yours too; repeat the option. By default six games.")
+    ] = None,
+    envs: Annotated[int, typer.Option(help="Games at once.")] = 4096,
+    seconds: Seconds = 0.5,
+    peer: Annotated[
+        str | None,
+        typer.Option(help="A Python that has pgx, EnvPool, OpenSpiel or shimmy; none: only ours runs."),
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Measure steps per second of environments beside other libraries', and what their vectors keep."""
+    from foglight.bench import environments
+
+    _measure(environments.tasks(section, game, envs, seconds, peer), json_)
+
+
+@bench.command("fog")
+def bench_fog(
+    peer: Annotated[str, typer.Option(help="A Python that has misty-chess.")],
+    agent: Annotated[str, typer.Option(help="Our agent.")] = "epimc(time=1)",
+    games: Annotated[int, typer.Option(help="Games; the two change seats after each.")] = 40,
+    seconds: Annotated[float, typer.Option(help="Seconds per move of Misty.")] = 1.0,
+    repetition: Annotated[
+        str, typer.Option(help="A position that occurs for the third time: ignore or draw.")
+    ] = "ignore",
+    compare: Annotated[int, typer.Option(help="Compare Misty's own set of positions with ours up to this size.")] = 0,
+    store: Annotated[
+        Path, typer.Option(help="SQLite file that keeps the games; run the command again to resume.")
+    ] = Path("runs/fog.sqlite"),
+    seed: Seed = 0,
+    json_: Json = False,
+) -> None:
+    """Play Fog-of-War chess against Misty. Takes a minute or two a game."""
+    from foglight.bench import fog
+
+    try:
+        with progress_bar("games") as progress:
+            tables = fog.run(peer, agent, games, seconds, seed, store, repetition, compare, progress)
+    except KeyboardInterrupt:
+        fail(f"stopped; finished games are in {store}, and the same command goes on", 130)
+    _show_tables(tables, json_)
 
 
 @bench.command("search")
@@ -249,7 +301,7 @@ def bench_serve(
     """Measure the page on a server of its own: first page, clicks, beliefs, many games at once. Takes minutes."""
     from foglight.bench import serve as bench_serving
 
-    with bar("measurements") as progress:
+    with progress_bar("measurements") as progress:
         tables = bench_serving.run(games, seed, progress)
     _show_tables(tables, json_)
 
@@ -257,7 +309,7 @@ def bench_serve(
 def _measure(tasks: list[tuple[str, Any]], as_json: bool) -> None:
     """Take measurements one after the other, then print all tables, or the data as JSON."""
     tables: dict[str, list[Any]] = {}
-    with bar("measurements") as progress:
+    with progress_bar("measurements") as progress:
         for done, (title, measure) in enumerate(tasks):
             progress(done, len(tasks))
             tables.setdefault(title, []).extend(measure())

@@ -13,7 +13,8 @@ from rich.table import Table
 
 import foglight as fl
 from foglight.agents import AgentLike, opened
-from foglight.cli._app import Bar, Json, On, Seed, Workers, app, bar, err, fail, out, show, workers_of
+from foglight.bars import Bar, progress_bar
+from foglight.cli._app import Json, On, Seed, Workers, app, err, fail, out, show, workers_of
 from foglight.names import BadInput
 
 KeepIn = Annotated[
@@ -328,7 +329,7 @@ def export(
 def _playing(store: Path | None) -> Iterator[Bar]:
     """A progress bar for games. When it is stopped by Ctrl-C, a message says how to resume."""
     try:
-        with bar("games") as progress:
+        with progress_bar("games") as progress:
             yield progress
     except KeyboardInterrupt:
         advice = (

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from foglight.cli._app import Json, Seed, app, bar, fail, out, show
+from foglight.bars import progress_bar
+from foglight.cli._app import Json, Seed, app, fail, out, show
 
 rbc = typer.Typer(help="Play Reconnaissance Blind Chess against bots of reconchess.", no_args_is_help=True)
 app.add_typer(rbc, name="rbc")
@@ -35,7 +36,7 @@ def play_bot(
     records: list[Any] = []
     stopped = False
     try:
-        with bar("games") as progress:
+        with progress_bar("games") as progress:
             progress(0, games)
             for game in play_games(bot, agent, games, colour=color, seed=seed, engine=engine, save=save):
                 records.append(game)

@@ -1,4 +1,4 @@
-"""The command that serves the page."""
+"""The commands that serve: a page for people, and an agent for other programs."""
 
 import os
 import webbrowser
@@ -57,3 +57,23 @@ def serve(
         seconds=seconds,
         ready=ready,
     )
+
+
+@app.command()
+def engine(
+    agent: Annotated[str, typer.Argument(help="The agent that plays, such as 'epimc(depth=3)'.")],
+    game: Annotated[
+        str | None, typer.Option(help="The game; without it, each start says which native game is played.")
+    ] = None,
+) -> None:
+    """Let another program play against an agent: requests as JSON lines on standard input, answers on standard output.
+
+    docs/engine.md describes the protocol. Standard output has answers only; everything else goes to standard error.
+    """
+    from foglight.agents import load_agent
+    from foglight.engine.pipe import serve as converse
+    from foglight.games import load_game
+
+    loaded = None if game is None else load_game(game)
+    with load_agent(agent) as player:
+        converse(player, loaded)

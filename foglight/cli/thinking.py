@@ -9,7 +9,8 @@ import typer
 from rich.text import Text
 
 import foglight as fl
-from foglight.cli._app import Json, Seed, app, bar, err, fail, out, show
+from foglight.bars import progress_bar
+from foglight.cli._app import Json, Seed, app, err, fail, out, show
 from foglight.names import BadInput
 
 
@@ -25,7 +26,7 @@ def solve(
     method: Annotated[
         str | None,
         typer.Option(
-            help="Regret minimisation: cfr, cfr+, dcfr or pcfr+. Sampling: external or outcome. "
+            help="Regret minimisation: cfr, cfr+, dcfr, pcfr+ or sapcfr+. Sampling: external or outcome. "
             "Exact, by linear programming: lp. By default cfr+, or pcfr+ where the tree is too large to be held.",
         ),
     ] = None,
@@ -73,7 +74,7 @@ def solve(
         typer.echo(f"to solve it: python -m foglight.solving.tensors {prepare} --device cuda --save FILE")
         return
     try:
-        with bar("iterations") as progress:
+        with progress_bar("iterations") as progress:
             report = progress if err.is_terminal else None
             policy = fl.solve(
                 game, iterations, method, target=target, checkpoint=save, seed=seed, memory=memory, device=device,
@@ -251,6 +252,6 @@ def review(
     what the seat knew.
     """
     state = _position(game, moves, store, number, None)
-    with bar("decisions") as progress:
+    with progress_bar("decisions") as progress:
         found = fl.review(state, seat=seat, agent=agent, margin=margin, seed=seed, progress=progress)
     typer.echo(json.dumps(found.summary(), indent=2) if json_ else found)

@@ -113,7 +113,7 @@ def opened(
 
     `threads` and `memory`, in bytes, are what each worker needs. `modules` are the names of modules that the work comes
     from: on a cluster, those that are not installed travel. So do `files`, and `luggage.path_here` says where a worker
-    finds one. Workers on this machine are forks of this process, or `fresh` ones where that would not do.
+    finds one. Workers on this machine are started as `processes.py` says; `fresh` ones are never forks.
     """
     wanted = where(workers)
     place: Place
@@ -353,10 +353,10 @@ class Worker:
         begin, error, trace = time.perf_counter(), None, ""
         try:
             if self._head is None or self._head[0] != head:
-                self._head = head, *pickle.loads(head)
+                self._head = head, *_unpacked(head)
             _, work, common = self._head
             function = self._desk.opened(work)
-            for piece in pickle.loads(pieces):
+            for piece in _unpacked(pieces):
                 results.append(function(common, piece))
         except BaseException as problem:
             error, trace = _sendable(problem), "".join(traceback.format_exception(problem))
@@ -371,6 +371,17 @@ class Worker:
     def close(self) -> None:
         """Close what is open."""
         self._desk.close()
+
+
+def _unpacked(content: bytes) -> Any:
+    """What a worker was sent. It knows modules, but not what somebody has defined at a prompt."""
+    try:
+        return pickle.loads(content)
+    except (AttributeError, ImportError) as error:
+        raise BadInput(
+            f"a worker process cannot find what it needs ({' '.join(str(error).split())}); define it in a module and "
+            "give its address, package.module:Class, or use one worker"
+        ) from None
 
 
 def _sendable(error: BaseException) -> BaseException:

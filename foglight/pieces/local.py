@@ -1,7 +1,8 @@
 """Pieces on this machine: processes that get batches and send results through pipes.
 
-Forked workers start at once: they inherit loaded kernels and the caller's own classes. A worker watches its parent, and
-ends when that does, even by kill -9.
+Forked workers start at once: they inherit loaded kernels and the caller's own classes. Spawned ones (`processes.py`
+says when) import what they need: first the script that the caller runs, if there is one. A worker watches its parent,
+and ends when that does, even by kill -9.
 """
 
 import contextlib
@@ -16,8 +17,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from foglight.names import BadInput
 from foglight.pieces import Batch, Crew, Hand, Outcome, Worker
+from foglight.processes import findable_script, is_starting, start_method
 
+_REPEATS = 77  # exit code of a worker that was about to do again what its script does
 _WATCH = 0.5  # seconds between two looks at the parent
 
 
@@ -34,8 +38,9 @@ class Processes(Crew):
     """A number of processes. One that dies is replaced."""
 
     def __init__(self, workers: int, fresh: bool = False) -> None:
-        forks = "fork" in multiprocessing.get_all_start_methods() and not fresh
-        self._context: Any = multiprocessing.get_context("fork" if forks else "spawn")
+        if is_starting():  # a spawned worker imports its script, which is about to start workers of its own
+            os._exit(_REPEATS)
+        self._context: Any = multiprocessing.get_context(start_method(fresh))
         self._workers = workers
         self._crew: list[Process] = []
 
@@ -43,7 +48,8 @@ class Processes(Crew):
         while len(self._crew) < min(self._workers, pieces):
             ours, theirs = self._context.Pipe()
             process = self._context.Process(target=_work, args=(theirs, os.getpid()))
-            process.start()
+            with findable_script():
+                process.start()
             theirs.close()  # so that the end of the process ends the pipe
             self._crew.append(Process(process=process, connection=ours))
         return list(self._crew)
@@ -71,6 +77,11 @@ class Processes(Crew):
                 hand.process.join()
                 hand.connection.close()
                 self._crew.remove(hand)
+                if hand.process.exitcode == _REPEATS:
+                    raise BadInput(
+                        "worker processes import your script again, and would do again what it does; "
+                        'put that under: if __name__ == "__main__":'
+                    )
                 outcomes.append(Outcome(hand, None))
         return outcomes
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from foglight.agents import Agent, Seat, load_agent
+from foglight.agents import Agent, Decision, Seat, load_agent
 from foglight.analysis import account, reason_rows
 from foglight.arena.referee import warm_up
 from foglight.drawing.svg import markup
 from foglight.games import load_game
 from foglight.hindsight import DEFAULT_MARGIN, Judge
 from foglight.names import BadInput
-from foglight.rules import contents, drawing, places
+from foglight.rules import Game, contents, drawing, places
 from foglight.state import State, new_state, replay, state_of
 from foglight.worlds.knowledge import Knowledge, likelihood, seed_of
 from foglight.worlds.marginals import Marginals
@@ -28,20 +28,30 @@ JUDGE = "epimc(time=0.3,cap=2000)"  # gives verdicts
 _VERDICT = ("step", "played", "verdict", "sentence", "best", "value_played", "value_best", "truth_played", "truth")
 
 _seats: OrderedDict[tuple[Any, ...], Seat] = OrderedDict()
-_known: OrderedDict[tuple[str, int, tuple[int, ...]], Knowledge] = OrderedDict()
+_known: OrderedDict[tuple[str | Game, int, tuple[int, ...]], Knowledge] = OrderedDict()
 _warm: set[tuple[str, str]] = set()  # games and agents whose kernels are loaded
 
 
 def move(
-    table: int, game: str, agent: str, seat: int, seed: int, observations: Sequence[int], actions: Sequence[int]
+    table: int,
+    game: str,
+    agent: str,
+    seat: int,
+    seed: int,
+    observations: Sequence[int],
+    actions: Sequence[int],
+    decisions: Sequence[Decision] = (),
 ) -> int:
-    """The action of an agent. An agent that has played this game before gets only what is new."""
+    """The action of an agent. An agent that has played this game before gets only what is new.
+
+    Any other gets all observations, and one that remembers is asked at the seat's earlier `decisions`.
+    """
     key = (table, game, agent, seat, seed)
     place = _seats.pop(key, None)
     if place is None or list(place.observations) != list(observations[: len(place.observations)]):
         if place is not None:
             place.agent.close()
-        place = Seat(load_agent(agent), load_game(game), seat, seed)
+        place = Seat(load_agent(agent), load_game(game), seat, seed, list(observations), decisions)
     place.tell(list(observations))
     action = place.agent.act(list(actions))
     if action not in actions:
@@ -69,13 +79,13 @@ def prepare(game: str, agents: Sequence[str]) -> None:
 # What may be true -----------------------------------------------------------------------------------------------------
 
 
-def belief(game: str, seat: int, observations: Sequence[int], to_move: bool) -> dict[str, Any]:
+def belief(game: str | Game, seat: int, observations: Sequence[int], to_move: bool) -> dict[str, Any]:
     """What a seat may hold possible, as a picture and as numbers; `none` says why there is no such thing."""
     return _belief(game, seat, observations, to_move)[0]
 
 
 def _belief(
-    game: str, seat: int, observations: Sequence[int], to_move: bool
+    game: str | Game, seat: int, observations: Sequence[int], to_move: bool
 ) -> tuple[dict[str, Any], Marginals | None]:
     """The answer, and the probabilities by place, if there are any."""
     try:
@@ -155,7 +165,7 @@ def _position(game: str, seat: int, observations: Sequence[int]) -> tuple[State,
     return state, state.player == seat
 
 
-def _knowledge(game: str, seat: int, observations: Sequence[int]) -> Knowledge:
+def _knowledge(game: str | Game, seat: int, observations: Sequence[int]) -> Knowledge:
     """What these observations say, from what is remembered of the longest part of them."""
     seen = tuple(observations)
     known = next((k for n in range(len(seen), -1, -1) if (k := _known.get((game, seat, seen[:n])))), None)

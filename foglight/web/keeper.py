@@ -13,7 +13,7 @@ from typing import NamedTuple
 from foglight.arena.referee import Record
 from foglight.arena.store import Match, Store
 from foglight.names import BadInput
-from foglight.version import __version__
+from foglight.version import RESULTS_VERSION
 from foglight.web.offers import HUMAN
 
 _SCHEMA = """
@@ -78,7 +78,7 @@ class Keeper:
     def finish(self, number: int, record: Record, code: Sequence[str]) -> None:
         """Keep a finished game as a match of one game; `code` as in Match."""
         kept = self.load(number)
-        match = Match(kept.game, kept.seats, kept.seed, __version__, tuple(code))
+        match = Match(kept.game, kept.seats, kept.seed, RESULTS_VERSION, tuple(code))
         self._store.add(self._store.match(match), 0, record)
 
     def close(self) -> None:

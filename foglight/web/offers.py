@@ -8,6 +8,7 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from foglight.addresses import is_from_file
 from foglight.agents import agent_class, agent_names, load_agent
 from foglight.games import game_class, game_names, load_game
 from foglight.names import BadInput, Spec, parameter_texts, parse_spec, unknown
@@ -23,9 +24,12 @@ class Offers:
     def __init__(self, games: Sequence[str] = (), agents: Sequence[str] = (), most_seconds: float = 10.0) -> None:
         self.most_seconds = most_seconds
         self._games: dict[str, Spec] = {name: Spec(name) for name in game_names()}
+        self._from_files: set[str] = set()  # games whose only parameter is a file, which the page must not choose
         for text in games:
-            load_game(text)  # refuses what is none
-            self._games[text] = parse_spec(text)
+            loaded = load_game(text)  # refuses what is none
+            if is_from_file(type(loaded)):
+                self._from_files.add(text)
+            self._games[text] = parse_spec(str(loaded) if text in self._from_files else text)  # a path may be no spec
         self._agents: dict[str, Spec] = {}
         self._plays: dict[str, list[str]] = {}  # names of games by agent
         for name in [*agent_names(), *agents]:
@@ -66,7 +70,7 @@ class Offers:
             game = load_game(str(spec))
         except BadInput:  # somebody's game that has no defaults
             return None
-        texts = parameter_texts(type(game)) if isinstance(game, tuple) else {}
+        texts = parameter_texts(type(game)) if isinstance(game, tuple) and name not in self._from_files else {}
         given = dict(spec.arguments)
         return {
             "name": name,
@@ -104,6 +108,10 @@ class Offers:
         if name not in self._games:
             raise BadInput(unknown("game", name[:_LONG], self._games))
         spec = self._games[name]
+        if name in self._from_files:
+            if parameters:
+                raise BadInput("a game from a file has no parameters")
+            return str(load_game(str(spec)))
         made = game_class(spec.name)
         texts = parameter_texts(made)
         chosen = dict(spec.arguments)
@@ -121,6 +129,8 @@ class Offers:
         """The text of a game from a link, if it is on offer."""
         if not isinstance(text, str) or len(text) > 5 * _LONG:
             raise BadInput("a game is named by its text")
+        if text in self._from_files:
+            return self.game(text, {})
         spec = parse_spec(text)
         for name, offered in self._games.items():
             if text in (name, str(offered)) or (spec.name == offered.name and text == str(load_game(str(offered)))):

@@ -10,15 +10,15 @@ from typing import Any
 from foglight.arena.referee import LONGEST, Course, Record
 from foglight.drawing.svg import markup
 from foglight.names import BadInput
-from foglight.rules import CHANCE, TERMINAL, title
+from foglight.rules import CHANCE, TERMINAL, Game, title
 from foglight.web.offers import HUMAN
 
 
 class Table:
     """A game in progress. `seats` has the text of an agent for each seat, or HUMAN for a person."""
 
-    def __init__(self, game: str, seats: Sequence[str], seed: int, actions: Sequence[int] = ()) -> None:
-        self.game, self.seats, self.seed = game, tuple(seats), seed
+    def __init__(self, game: str | Game, seats: Sequence[str], seed: int, actions: Sequence[int] = ()) -> None:
+        self.game, self.seats, self.seed = str(game), tuple(seats), seed
         self.course = Course(game, seed, actions=actions)
         self.state = self.course.state
 

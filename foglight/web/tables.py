@@ -14,14 +14,13 @@ from collections.abc import Coroutine, Sequence
 from typing import Any, Protocol
 
 from foglight.agents import load_agent
-from foglight.arena.entrants import entrant
+from foglight.arena.entrants import entrant, rules_code
 from foglight.arena.referee import Record
 from foglight.arena.store import Match
 from foglight.compile import is_compiled
-from foglight.fingerprints import code_of
 from foglight.games import load_game
 from foglight.names import BadInput, failure
-from foglight.version import __version__
+from foglight.version import RESULTS_VERSION
 from foglight.web.keeper import Keeper
 from foglight.web.messages import message
 from foglight.web.offers import HUMAN
@@ -140,7 +139,8 @@ class Sitting:
     async def _move(self, agent: str, seat: int) -> int:
         """The move of an agent. A worker that dies is replaced, and the agent thinks once more."""
         state, budget = self.table.state, _budget(agent)
-        question = (agent, seat, self.table.course.seed_of(seat), state.observations(seat), state.actions())
+        seen = state.observations(seat), state.actions(), state.decisions(seat)
+        question = (agent, seat, self.table.course.seed_of(seat), *seen)
         late = asyncio.get_running_loop().call_later(budget + _LATE, self._excuse)
         try:
             for again in (True, False):
@@ -232,7 +232,7 @@ class Tables:
         number, _ = self._keeper.seat(token)
         table = self._open[number].table
         code = tuple(_code(table.game, table.seats))
-        return Match(table.game, table.seats, table.seed, __version__, code), 0, table.record()
+        return Match(table.game, table.seats, table.seed, RESULTS_VERSION, code), 0, table.record()
 
     def _make_room(self) -> None:
         deserted = [number for number, sitting in self._open.items() if sitting.deserted]
@@ -272,4 +272,4 @@ def _budget(agent: str) -> float:
 def _code(game: str, seats: tuple[str, ...]) -> list[str]:
     """The fingerprints of the game and of each seat's agent; a person has none."""
     loaded = load_game(game)
-    return [code_of(type(loaded)), *("" if who == HUMAN else entrant(who, [loaded]).code for who in seats)]
+    return [rules_code(loaded), *("" if who == HUMAN else entrant(who, [loaded]).code for who in seats)]

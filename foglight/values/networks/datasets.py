@@ -50,9 +50,11 @@ class DatasetRequest:
 
     @property
     def num_shards(self) -> int:
+        """The number of files."""
         return -(-self.strategies // self.per_shard)
 
     def name(self, shard: int) -> str:
+        """The name of one of them."""
         return f"shard-{shard:04}.npz"
 
 

@@ -23,7 +23,7 @@ from foglight.values.networks.descent import Descent
 from foglight.values.networks.layout import Layout, layout_of
 from foglight.values.networks.points import Lessons, Points
 from foglight.values.networks.tensor_file import load_arrays, save_arrays
-from foglight.version import __version__
+from foglight.version import RESULTS_VERSION, __version__
 
 FORMAT = 2
 LAYOUT_PREFIX = "layout."  # of the layout's arrays in a file
@@ -74,10 +74,12 @@ class Training:
 
     @property
     def steps_per_epoch(self) -> int:
+        """Steps until every point of the data has been seen once."""
         return -(-len(self.data) // self.settings.batch)
 
     @property
     def epochs(self) -> float:
+        """How often the data has been seen so far."""
         return self.steps / self.steps_per_epoch
 
     def advance(self, steps: int) -> float:
@@ -108,7 +110,7 @@ class Training:
 
     def _identity(self) -> str:
         """What a checkpoint must have been made from to be resumed here."""
-        return json.dumps({"settings": asdict(self.settings), "data": self.data.digest, "version": __version__})
+        return json.dumps({"settings": asdict(self.settings), "data": self.data.digest, "version": RESULTS_VERSION})
 
     def save(self, path: Path | str) -> None:
         """Write a checkpoint from which training can resume."""

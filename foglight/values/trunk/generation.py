@@ -35,7 +35,7 @@ from foglight.values.networks.datasets import (
 )
 from foglight.values.networks.layout import normalised
 from foglight.values.trunk.features import trunk_layout
-from foglight.version import __version__
+from foglight.version import RESULTS_VERSION
 
 Progress = Callable[[int, int], None]  # shards done, shards in all
 
@@ -60,7 +60,7 @@ def generate_dataset(
     manifest = read_manifest(folder)
     if manifest is not None and DatasetRequest(**manifest["request"]) != request:
         raise BadInput(f"{folder} holds another data set, {DatasetRequest(**manifest['request'])}; give another folder")
-    made_by = {"foglight": __version__, "numpy": np.__version__}
+    made_by = {"foglight": RESULTS_VERSION, "numpy": np.__version__}
     if manifest is not None and manifest["made_by"] != made_by:
         raise BadInput(f"{folder} was begun by {manifest['made_by']}, not by {made_by}; give another folder")
     maker = _maker(request)

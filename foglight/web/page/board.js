@@ -26,7 +26,7 @@ export class Board {
 
   // Show a drawing, after these changes to it; `moves` are pairs of action and name.
   show(svg, moves = [], ...changes) {
-    const before = document.activeElement;
+    const before = this.active;
     const held = this.frame.contains(before) || this.chooser.contains(before);
     const place = before?.dataset?.place;
     this.names = new Map(moves);
@@ -52,6 +52,11 @@ export class Board {
     this.left = null; // all actions
     this.chooser.hidden = true;
     this.mark();
+  }
+
+  // What has the focus; a notebook may keep the board in a tree of its own.
+  get active() {
+    return this.frame.getRootNode().activeElement;
   }
 
   focus() {
@@ -126,7 +131,7 @@ export class Board {
   }
 
   finish(action) {
-    if (this.chooser.contains(document.activeElement)) this.frame.focus({ preventScroll: true });
+    if (this.chooser.contains(this.active)) this.frame.focus({ preventScroll: true });
     this.begin();
     this.play(action);
   }
@@ -154,7 +159,7 @@ export class Board {
   mark() {
     if (!this.marks) return;
     const made = [];
-    const focused = this.itemAt(document.activeElement ?? this.frame);
+    const focused = this.itemAt(this.active ?? this.frame);
     const seconds = this.chosen.length ? new Set((this.left ?? []).flatMap((action) => this.carriers.get(action) ?? [])) : null;
     for (const item of this.items) {
       const chosen = this.chosen.includes(item);

@@ -63,9 +63,15 @@ export const percent = (share) =>
 export const number = (value) => (Number.isInteger(value) ? String(value) : value.toFixed(2)).replace("-", "−");
 
 let waiting;
+let listener = null;
+// Where `say` writes, if not into the element of the page.
+export function hear(element) {
+  listener = element;
+}
+
 // For screen readers: what has just happened.
 export function say(text) {
-  const live = document.getElementById("live");
+  const live = listener ?? document.getElementById("live");
   clearTimeout(waiting);
   live.textContent = "";
   waiting = setTimeout(() => (live.textContent = text), 60);
