@@ -1,5 +1,6 @@
 """Progress bars: a line on a terminal, one output in a notebook, nothing in a file."""
 
+import itertools
 import os
 import pty
 import subprocess
@@ -76,8 +77,15 @@ def test_a_notebook_keeps_one_bar_for_each_use(outputs):
     last = dict(outputs)
     assert 'value="2000" max="2000"' in last[0] and "2,000 of 2,000" in last[0] and "/s" in last[0]
     assert "&lt;pairs&gt;" in last[1] and "<pairs>" not in last[1]
-    assert len(outputs) < 400  # ten a second, not one for each of 4,000 games
+
+
+def test_a_notebook_is_shown_ten_pictures_a_second(outputs, monkeypatch):
+    ticks = itertools.count()  # every look at the clock takes a 64th of a second
+    monkeypatch.setattr("foglight.bars.time", types.SimpleNamespace(monotonic=lambda: next(ticks) / 64))
     with fl.progress_bar("steps") as bar:
-        for done in range(100_000):
-            bar(done, 200_000, loss=0.5)
-    assert len(outputs) < 800 and "loss 5.00e-01" in outputs[-1][1]
+        for done in range(700):
+            bar(done, 1400, loss=0.5)
+        assert len(outputs) == 1 + 100  # the empty bar, then one at each seventh look
+        assert "steps, loss 5.00e-01" in outputs[-1][1] and 'value="699"' in outputs[-1][1]
+        bar(1400, 1400)
+    assert len(outputs) == 102 and "1,400 of 1,400" in outputs[-1][1]  # the end is always shown
