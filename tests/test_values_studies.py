@@ -107,13 +107,37 @@ def test_the_particle_algorithm_is_measured_and_meets_others(tmp_path):
     fast = {"game": "kuhn_poker", "iterations": 20, "network": "none"}
     several = particle_play.work(**cells["leduc_poker, all"] | fast)
     assert 0.0 < several["exploitability"] < uniform["exploitability"]
-    short = {"seconds": 0.01, "games": 2, "network": "none"}
+    short = {"games": 2, "agent": "particle_resolving(iterations=10,network=none)"}
     met = particle_play.work(**cells["goofspiel(cards=5), random"] | short)
     assert 0.0 <= met["score"] <= met["games"] == 2
     results = both({"uniform": uniform, "all": several, "random": met})
     table = particle_play.table(results)
     assert "| `leduc_poker` | all |" in table and "| `goofspiel(cards=5)` | `random` |" in table
     particle_play.draw(results, tmp_path / "picture.png")
+
+
+def test_the_particle_algorithm_counts_when_every_match_has_enough_games():
+    cells = particle_play.cells(False, 0)
+    results, compared = {}, 0
+    for name, arguments in cells.items():
+        assert particle_play.enough(cells, results) == (compared == 13 + 8)
+        compared += 1
+        if arguments["what"] == particle_play.EXPLOITABILITY:
+            results[name] = {**arguments, "exploitability": 0.1}
+        elif name.endswith("games 1 to 50"):
+            results[name] = {**arguments, "score": 20.0, "ms": [1.0, None], "overruns": [0, None]}
+        else:
+            break  # later games of all matches come after the first ones
+        particle_play.table(results), particle_play.claims(results)
+    assert compared == 13 + 8 + 1
+    name, later = next((name, one) for name, one in cells.items() if name.endswith("games 51 to 100"))
+    results[name] = {**later, "score": 50.0, "ms": [3.0, None], "overruns": [1, None]}
+    stored = particle_play.kept(results)
+    joined = stored["goofspiel(cards=5), ismcts"]
+    assert (joined["score"], joined["games"], joined["ms"], joined["spans"]) == (70.0, 100, [2.0, None], [[1, 100]])
+    assert len(stored) == 13 + 8 and stored["goofspiel(cards=5), oos"]["spans"] == [[1, 50]]
+    done = set().union(*(particle_play.covered(one, result, cells) for one, result in stored.items()))
+    assert done == {name for name in results if "games" in name}
 
 
 def test_every_cell_of_a_study_can_be_worked_out():

@@ -72,7 +72,7 @@ def in_blocks(cells: Cells) -> Cells:
     """The same matches, divided into blocks of games.
 
     First come the blocks up to the number of games that counts in a claim, then the same at the largest ratio, then the
-    others; each time the first games of all matches before the later ones.
+    others in the same order; each time the first games of all matches before the later ones.
     """
     blocks = []
     for cell, arguments in cells.items():
@@ -80,7 +80,7 @@ def in_blocks(cells: Cells) -> Cells:
         for number, begin in enumerate(range(0, arguments["games"], size)):
             end = min(begin + size, arguments["games"])
             block = {**arguments, "games": end - begin, "seed": 1000 * arguments["seed"] + number}
-            stage = 2 if begin >= ENOUGH else arguments["ratio"] == LARGEST
+            stage = 2 * (begin >= ENOUGH) + (arguments["ratio"] == LARGEST)
             blocks.append((stage, begin, f"{cell}, games {begin + 1} to {end}", block))
     return {cell: block for _, _, cell, block in sorted(blocks, key=lambda entry: entry[:2])}
 
