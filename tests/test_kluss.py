@@ -11,7 +11,7 @@ from foglight.rules import CHANCE, key
 from foglight.search.leaves import rollout
 from foglight.search.limited import search as limited
 from foglight.search.limited.carry import carry
-from foglight.search.limited.regret import MAXMARGIN, MIXED, NONE, RESOLVE, iterate, new_room, new_roots
+from foglight.search.limited.regret import BY_WORLDS, MAXMARGIN, MIXED, NONE, RESOLVE, iterate, new_room, new_roots
 from foglight.search.limited.search import LimitedSearch, Plan
 from foglight.search.limited.tree import NO_CHILD, NODES, STATES
 
@@ -365,6 +365,20 @@ def test_without_a_gadget_all_possible_histories_are_alike():
     reach = np.array([0.25, 1.0, 0.5, 0.5]) * belief[[0, 1, 2, 2]]
     flat = limited._belief(group, share, possible, np.array([4.0, 1.0, 2.0]) / 7)[[0, 1, 2, 2]] * [0.25, 1.0, 0.5, 0.5]
     assert len(set(np.round(flat, 12))) == 1 < len(set(np.round(reach, 12)))
+
+
+@pytest.mark.parametrize(("known", "expected"), [(True, NONE), (False, MIXED)])
+def test_gadgets_are_for_games_whose_public_worlds_cannot_be_listed(known, expected, monkeypatch):
+    """In Battleship they can be: there are 64 pairs of fleets on 2x2 cells, and a shot is seen by everybody."""
+    if not known:
+        monkeypatch.setattr("foglight.search.limited.public._MOST", 20)
+    game = "battleship(width=2,height=2,ships=[1,2],shots=4)"
+    state = fl.new_state(game)
+    while len(state.history()) < 5:  # two ships each, and a shot
+        state.play(state.actions()[0])
+    for gadget in (NONE, RESOLVE, MAXMARGIN, MIXED):
+        assert searched(game, state.history(), 1, small=0, gadget=gadget)[0].habits.gadget == gadget
+    assert searched(game, state.history(), 1, small=0, gadget=BY_WORLDS)[0].habits.gadget == expected
 
 
 @pytest.mark.parametrize(("playouts", "budget", "most"), [(1, 600, 600), (16, 600, 600), (16, 10_000, 2000)])

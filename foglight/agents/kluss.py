@@ -15,7 +15,7 @@ from foglight.search.limited.report import Report, report
 from foglight.search.limited.search import LimitedSearch, Plan
 from foglight.worlds.tracker import Worlds
 
-_GADGETS = ("none", "resolve", "maxmargin", "mixed")
+_GADGETS = ("none", "resolve", "maxmargin", "mixed", "auto")
 _PURIFY = ("no", "yes", "auto")
 _MOST_ACTIONS = 3  # of a purified strategy
 
@@ -35,7 +35,12 @@ class Kluss(Searcher):
         "whether its strategy in worlds that it knows to be false stays that of the last search",
         OneOf("no", "yes"),
     ] = 0
-    gadget: Annotated[int, "how the other seat chooses among what it may know at the root", OneOf(*_GADGETS)] = 3
+    gadget: Annotated[
+        int,
+        "how the other seat chooses among what it may know at the root; "
+        "auto: none, if all worlds that agree with what everybody observed can be listed, else mixed",
+        OneOf(*_GADGETS),
+    ] = 4
     expansion: Annotated[int, "who explores when the tree grows", OneOf("one_sided", "both")] = 0
     purify: Annotated[
         int,

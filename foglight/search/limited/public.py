@@ -28,6 +28,11 @@ class PublicWorlds:
         self._tracker: Tracker | None = None
         self._given_up = not isinstance(game, tuple)
 
+    @property
+    def known(self) -> bool:
+        """Whether all worlds could be listed so far."""
+        return self._tracker is not None and not self._given_up
+
     def worlds(self, observations: list[int]) -> Worlds | None:
         """All worlds at the seat's turn, in a game with few enough; None in any other."""
         if self._given_up:

@@ -27,7 +27,7 @@ from foglight.compile import jitable, kernel
 from foglight.rules import CHANCE
 from foglight.search.limited.tree import ITERATIONS, NO_CHILD, VISITED
 
-NONE, RESOLVE, MAXMARGIN, MIXED = range(4)  # gadgets
+NONE, RESOLVE, MAXMARGIN, MIXED, BY_WORLDS = range(5)  # gadgets; BY_WORLDS is one of the others, decided by the search
 _ENTER, _LEAVE = range(2)  # columns of Roots.entry and Roots.entry_guess
 
 

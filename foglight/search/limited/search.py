@@ -10,7 +10,8 @@ Every later decision of a larger game begins where the last one left off (`carry
 tree lacks are added at random until there are `positions`. A new world is a group of its own, unless the other seat
 cannot tell it from a history of the tree. Its alternative is the smaller of its evaluation and the value of the last
 search. The paper takes worlds of order 2 from the last tree alone. Where all worlds that agree with the public
-observations are known, some of them are added, too (`public.py`).
+observations are known, some of them are added, too (`public.py`); and if the plan leaves it open, there is no gadget
+then: how likely we think a group is a better guide than the worst of all groups.
 
 Where the last tree holds nothing that is still possible, as after an unexpected observation, the search begins anew.
 """
@@ -41,7 +42,7 @@ from foglight.search.limited.growth import (
     settle,
 )
 from foglight.search.limited.public import PublicWorlds
-from foglight.search.limited.regret import NONE, Roots, new_room, new_roots
+from foglight.search.limited.regret import BY_WORLDS, MIXED, NONE, Roots, new_room, new_roots
 from foglight.search.limited.tree import (
     EVALUATIONS,
     FAILURES,
@@ -264,10 +265,13 @@ class LimitedSearch:
         likelihood = np.full(len(keys), 1.0 / len(keys))
         likelihood[:old] = kept.likelihood * old / len(keys)
         prior = 0.5 / len(keys) + 0.5 * likelihood
-        if self.plan.gadget == NONE:  # nobody chooses: what counts is how likely we think a group
+        gadget = self.plan.gadget
+        if gadget == BY_WORLDS:
+            gadget = NONE if self._public.known else MIXED
+        if gadget == NONE:  # nobody chooses: what counts is how likely we think a group
             possible = np.concatenate([kept.possible, np.ones(len(fresh), bool), np.zeros(len(false), bool)])
             prior = _belief(group, share, possible, likelihood)
-        self._set_roots(nodes, group, share, prior, alternative, self.plan.gadget)
+        self._set_roots(nodes, group, share, prior, alternative, gadget)
         return True
 
     def _added(self, rows: Any, which: np.ndarray, true: int, random: np.ndarray) -> np.ndarray:
