@@ -286,7 +286,7 @@ def target_state_with_a_choice(game):
 
 
 def test_it_keeps_its_time(monkeypatch):
-    """By a clock that moves only when the tree grows: 50 µs in each iteration, of which a tenth of a second has 2,000."""
+    """By a clock that moves only when the tree grows: 50 µs in each iteration, 2,000 of which take a tenth of a second."""
     now, real = [0.0], Growth.run
 
     def run(growth, leaf, rows, weights, random, n):
