@@ -1,16 +1,32 @@
 """Property tests draw the same examples every time, and nothing here depends on the speed of the machine."""
 
 import builtins
+import os
+import select
 import sys
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import settings
 
-from foglight.cli import main
+# What commands print does not depend on how somebody has set up a terminal or a server that runs the tests. Rich and
+# Typer read this when they are imported.
+for variable in ("COLUMNS", "FORCE_COLOR", "GITHUB_ACTIONS", "LINES", "NO_COLOR", "PY_COLORS", "TERMINAL_WIDTH",
+                 "TTY_COMPATIBLE", "TTY_INTERACTIVE", "FOGLIGHT_NUMBA_ERRORS", "FOGLIGHT_START",
+                 "FOGLIGHT_TRACEBACK"):  # fmt: skip
+    os.environ.pop(variable, None)
+os.environ["TERM"] = "xterm"
+
+from foglight import compile as compiling  # noqa: E402
+from foglight.blind_chess import uci  # noqa: E402
+from foglight.cli import main  # noqa: E402
 
 settings.register_profile("foglight", deadline=None, derandomize=True)
 settings.load_profile("foglight")
+compiling.PATIENCE = 1e6  # seconds: no notice of slow compilation comes between the lines that a test expects
+uci.Engine.__init__.__kwdefaults__["patience"] = 600.0  # an engine that starts slowly is not one that hangs
 
 
 @pytest.fixture
@@ -48,3 +64,43 @@ def misbehaving(tmp_path):
         return str(path)
 
     return make
+
+
+@pytest.fixture
+def patience(tmp_path, monkeypatch):
+    """Seconds to wait for an engine of `misbehaving` or `tiny_engine.py`. They pass at once when it says that it hangs,
+    and not before, so that a slow machine is not taken for one that hangs.
+    """
+    seconds, hangs, real = 600.0, tmp_path / "counter.hangs", select.select
+
+    def hanging():
+        if hangs.exists():
+            hangs.unlink()
+            return True
+        return False
+
+    def wait(pipes, writers, others, timeout):
+        assert 0 < timeout <= seconds
+        while not (ready := real(pipes, writers, others, 0.01))[0] and not hanging():
+            pass
+        return ready
+
+    class Timer(threading.Thread):
+        def __init__(self, interval, function):
+            super().__init__(daemon=True)
+            assert 0 < interval <= seconds
+            self.function, self.over = function, threading.Event()
+
+        def run(self):
+            while not self.over.wait(0.01):
+                if hanging():
+                    self.function()
+                    return
+
+        def cancel(self):
+            self.over.set()
+
+    monkeypatch.setattr("foglight.blind_chess.uci.select", SimpleNamespace(select=wait))
+    for module in ("foglight.blind_chess.uci", "foglight.agents.engine"):
+        monkeypatch.setattr(f"{module}.threading", SimpleNamespace(Timer=Timer))
+    return seconds

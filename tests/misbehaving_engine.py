@@ -2,7 +2,7 @@
 
 HOW is how it misbehaves at every third position, counted in FILE over all of its lives; but `mute` never says that it
 speaks UCI, `dead` dies at every position, `picky` at those in which black has no queen, and `stays` answers well, but
-goes on running when nobody speaks to it any more.
+goes on running when nobody speaks to it any more. One that hangs says so with the file FILE.hangs.
 """
 
 import pathlib
@@ -25,7 +25,7 @@ def main(how, counter):
         elif words[0] == "go":
             go(how, counter, fen)
     if how == "stays":
-        time.sleep(60)
+        time.sleep(600)
 
 
 def go(how, counter, fen):
@@ -35,7 +35,8 @@ def go(how, counter, fen):
     if how == "dead" or (how == "dies" and third) or (how == "picky" and "q" not in fen):
         sys.exit(1)
     if how == "hangs" and third:
-        time.sleep(60)
+        counter.with_suffix(".hangs").touch()
+        time.sleep(600)
     if how == "babbles" and third:
         say("info score cp many pv \N{SNOWMAN}\nbestmove castle")
     else:

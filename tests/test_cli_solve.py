@@ -121,14 +121,14 @@ def test_ctrl_c_says_what_is_kept(run, monkeypatch, tmp_path, saves):
 def test_a_kill_loses_only_what_came_after_the_last_checkpoint(tmp_path):
     path = tmp_path / "policy.npz"
     script = (
-        "import foglight as fl, foglight.solving.solver\n"
-        "import sys; sys.modules['foglight.solving.solver']._SAVE_EVERY = 0.2\n"
+        "import foglight as fl\n"
+        "from foglight.solving.whole import running; running._SAVE_EVERY = 0.2\n"
         f"fl.solve('leduc_poker', 10**9, checkpoint={str(path)!r})"
     )
     process = subprocess.Popen([sys.executable, "-c", script])
     try:
-        deadline = time.monotonic() + 60
-        while not path.exists() and time.monotonic() < deadline:
+        deadline = time.monotonic() + 600
+        while not path.exists() and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.05)
     finally:
         os.kill(process.pid, signal.SIGKILL)

@@ -1,7 +1,6 @@
 """Information set tree search: what it finds in small games, how its tree grows, and that it plays."""
 
 import math
-import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -287,8 +286,15 @@ def target_state_with_a_choice(game):
 
 
 def test_it_keeps_its_time(monkeypatch):
-    state = fl.new_state("phantom_ttt")
-    thought("ismcts(iterations=10)", state)  # compiles
-    clock = SimpleNamespace(perf_counter=time.thread_time)  # which stands still while other processes run
-    monkeypatch.setattr(_searching, "time", clock)
-    assert 0.09 < thought("ismcts(time=0.1)", state).seconds < 0.225
+    """By a clock that moves only when the tree grows: by 50 µs in each iteration, so that 0.1 s has room for 2,000."""
+    now, real = [0.0], Growth.run
+
+    def run(growth, leaf, rows, weights, random, n):
+        real(growth, leaf, rows, weights, random, n)
+        now[0] += n * 50e-6
+
+    monkeypatch.setattr(Growth, "run", run)
+    monkeypatch.setattr(_searching, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    found = thought("ismcts(time=0.1)", fl.new_state("phantom_ttt"))
+    assert 1900 <= found.iterations == sum(found.visits) <= 2000
+    assert found.seconds == pytest.approx(found.iterations * 50e-6)

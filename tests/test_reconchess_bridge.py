@@ -105,7 +105,7 @@ def test_rc_bot_match_plays_an_agent_of_ours(tmp_path):
     program = Path(sys.executable).with_name("rc-bot-match")
     command = [str(program), "foglight.bridges.reconchess_player", "reconchess.bots.attacker_bot"]
     environment = {**os.environ, "FOGLIGHT_AGENT": "random"}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600)
     assert "Game Over!" in done.stdout and "ERROR" not in done.stdout
     assert len(list(tmp_path.glob("FoglightPlayer-AttackerBot-*.json"))) == 1
 

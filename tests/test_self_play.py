@@ -68,7 +68,7 @@ def _learn(folder):
 def test_killed_at_any_moment_it_goes_on_to_the_same_network(network, tmp_path, mark):
     process = multiprocessing.get_context("spawn").Process(target=_learn, args=(tmp_path,))
     process.start()
-    end = time.monotonic() + 120
+    end = time.monotonic() + 600
     while not (tmp_path / mark).exists() and process.is_alive() and time.monotonic() < end:
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)

@@ -28,6 +28,7 @@ from website.pages import ROOT, Broken, page_text, pages_of, sources
 
 CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
 SWITCHES = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync"
+PATIENCE = 600_000  # milliseconds
 SHOWN = ["index.html", "reference/solving.html", "results/index.html", "compared.html"]  # looked at in a browser
 
 
@@ -314,13 +315,14 @@ def browser():
     if not CHROMIUM.exists():
         pytest.skip(f"no browser at {CHROMIUM}: the site is not tested in one; `make browser` installs one")
     with playwright.sync_playwright() as tool:
-        browser = tool.chromium.launch(executable_path=CHROMIUM, args=SWITCHES.split())
+        browser = tool.chromium.launch(executable_path=CHROMIUM, args=SWITCHES.split(), timeout=PATIENCE)
         yield browser
         browser.close()
 
 
 def opened(browser, requests, width):
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme="light")
+    page.set_default_timeout(PATIENCE)
     page.on("request", lambda request: requests.append(request.url))
     return page
 
@@ -354,8 +356,14 @@ def test_a_browser_asks_nobody_else_on_any_page(site, pages, browser):
 
 def look_up(page):
     """Search for a name, and follow what is found to where it is explained."""
-    page.keyboard.press("Control+k")
-    page.get_by_role("combobox", name="Search").fill("trunk_exploitability")
+    field = page.get_by_role("combobox", name="Search")
+    for look in range(1200):  # two minutes; a key that is pressed before the search listens is lost
+        if field.is_visible():
+            break
+        if look % 30 == 0:
+            page.keyboard.press("Control+k")
+        page.wait_for_timeout(100)
+    field.fill("trunk_exploitability")
     page.get_by_role("option", name="fl.trunk_exploitability", exact=True).click()
     page.wait_for_url(re.compile(r"reference/depth_limited\.html.*#fl\.trunk_exploitability"))
 
@@ -378,8 +386,8 @@ def test_search_dark_mode_and_copying_work(site, browser):
         assert page.evaluate(scheme) == "default"
         for _ in range(2):  # from the system's choice to light, then to dark
             page.locator("label.md-header__button[for^=__palette]:visible").click()
-        assert page.evaluate(scheme) == "slate"
-        assert page.locator("button[data-md-type=copy], .md-code__button").count() > 3
+        page.wait_for_function(f"{scheme} === 'slate'")
+        page.locator("button[data-md-type=copy], .md-code__button").nth(3).wait_for(state="attached")
         look_up(page)
         page.close()
     assert all(request.startswith((address, "data:", "blob:")) for request in requests)

@@ -169,10 +169,10 @@ def _shown():
 
 
 @pytest.mark.parametrize("how", ["good", "hangs", "dies"])
-def test_engines_are_read_where_one_cannot_wait_for_a_pipe(misbehaving, monkeypatch, how):
+def test_engines_are_read_where_one_cannot_wait_for_a_pipe(misbehaving, patience, monkeypatch, how):
     monkeypatch.setattr(uci, "_SELECTS", False)
     rows = fl.new_state("dark_chess").world[None, :5].copy()
-    with uci.Engine(misbehaving(how), patience=2.0 if how == "hangs" else 10.0, remembered=0) as engine:
+    with uci.Engine(misbehaving(how), patience=patience, remembered=0) as engine:
         values = [engine.evaluate(rows).tolist() for _ in range(4)]
         assert values == [[17.0]] * 4 and engine.restarts == (how != "good")
 

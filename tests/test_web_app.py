@@ -90,7 +90,7 @@ def finish(socket, view):
 
 
 def test_a_game_is_played_left_and_looked_back_on(client):
-    moves = 0
+    moves, before = 0, len(finished_games(client))
     for game, parameters in (("leduc_poker", {}), ("dark_hex", {"rows": "2", "cols": "2"}), ("phantom_ttt", {})):
         (token,) = begin(client, game, **parameters)
         with sitting(client, token) as socket:
@@ -110,10 +110,12 @@ def test_a_game_is_played_left_and_looked_back_on(client):
             state.play(state.parse_action(played["action"]))
         assert client.get(f"/api/replay/t.{token}/{len(replay['steps'])}").json()["over"]
         assert client.get(f"/api/replay/t.{token}/{len(replay['steps']) + 1}").status_code == 400
-    assert moves >= 5
-    store = open_store(client.path)
-    assert len(list(store.games())) == 3
-    store.close()
+    assert moves >= 5 and len(finished_games(client)) == before + 3
+
+
+def finished_games(client):
+    with contextlib.closing(open_store(client.path)) as store:
+        return list(store.games())
 
 
 def test_two_people_play_each_other(client):
@@ -244,20 +246,20 @@ def test_workers_answer_fail_and_are_replaced():
         await workers.start()
         try:
             question = "move", 1, "kuhn_poker", "first_legal", 0, 0, [1], [0, 1]
-            assert await workers.ask(QUICK, 60.0, *question) == 0
+            assert await workers.ask(QUICK, 600.0, *question) == 0
             with pytest.raises(fl.BadInput, match="unknown agent"):
-                await workers.ask(QUICK, 60.0, "move", 1, "kuhn_poker", "epimk", 0, 0, [1], [0, 1])
+                await workers.ask(QUICK, 600.0, "move", 1, "kuhn_poker", "epimk", 0, 0, [1], [0, 1])
             with pytest.raises(Failed, match="KeyError"):
-                await workers.ask(QUICK, 60.0, "nothing")
+                await workers.ask(QUICK, 600.0, "nothing")
             with pytest.raises(Failed, match="no answer after"):
                 await workers.ask(SLOW, 0.2, "move", 1, "kuhn_poker", "test_web_app:Slow", 0, 0, [1], [0, 1])
-            task = asyncio.ensure_future(workers.ask(SLOW, 60.0, *question[:3], "test_web_app:Slow", *question[4:]))
+            task = asyncio.ensure_future(workers.ask(SLOW, 600.0, *question[:3], "test_web_app:Slow", *question[4:]))
             await asyncio.sleep(0.1)
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
-            assert await workers.ask(SLOW, 60.0, *question) == 0
-            assert await workers.ask(QUICK, 60.0, *question) == 0
+            assert await workers.ask(SLOW, 600.0, *question) == 0
+            assert await workers.ask(QUICK, 600.0, *question) == 0
         finally:
             workers.close()
 

@@ -7,7 +7,7 @@ import pytest
 import foglight as fl
 
 pytest.importorskip("anywidget", reason="no foglight[notebook]: the widget is not tested")
-from test_page import CHROMIUM, SWITCHES, axe, playwright  # skips where there is no browser
+from test_page import CHROMIUM, PATIENCE, SWITCHES, axe, playwright  # skips where there is no browser
 
 from foglight.notebook.widget import module, style
 
@@ -45,7 +45,7 @@ MODEL = """async ([code, css, state, shadowed]) => {
 @pytest.fixture(scope="module")
 def browser():
     with playwright.sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=str(CHROMIUM), args=SWITCHES.split())
+        browser = p.chromium.launch(executable_path=str(CHROMIUM), args=SWITCHES.split(), timeout=PATIENCE)
         yield browser
         browser.close()
 
@@ -73,6 +73,7 @@ def cell(browser):
             return done()
 
         page = browser.new_page(viewport={"width": width, "height": 640})
+        page.set_default_timeout(PATIENCE)
         pages.append(page)
         page.on("console", lambda said: said.type in ("error", "warning") and complaints.append(said.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))

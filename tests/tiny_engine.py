@@ -1,7 +1,8 @@
 """An engine that knows nothing of foglight: `tiny_engine.py [HOW FILE]`. It plays by a digest of what it is told.
 
 HOW is how it misbehaves at its third `act`, counted in FILE over all of its lives; but `mute` never says anything,
-`rude` refuses every game, `dead` dies at every `act`, and `stays` answers well, but does not end with its input.
+`rude` refuses every game, `dead` dies at every `act`, and `stays` answers well, but does not end with its input. One
+that hangs says so with the file FILE.hangs.
 """
 
 import hashlib
@@ -34,7 +35,7 @@ def main(how="", counter=""):
         if do == "quit":
             break
     if how == "stays":
-        time.sleep(60)
+        time.sleep(600)
 
 
 def act(how, counter, game, actions):
@@ -48,7 +49,8 @@ def act(how, counter, game, actions):
         sys.stderr.write("Traceback\nit hurts\n")
         sys.exit(1)
     if how == "hangs" and third:
-        time.sleep(60)
+        open(f"{counter}.hangs", "w").close()
+        time.sleep(600)
     if how == "babbles" and third:
         say("{[}")
     if how == "forgets" and third:
