@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # What commands print does not depend on how somebody has set up a terminal or a server that runs the tests. Rich and
 # Typer read this when they are imported.
@@ -23,7 +23,7 @@ from foglight import compile as compiling  # noqa: E402
 from foglight.blind_chess import uci  # noqa: E402
 from foglight.cli import main  # noqa: E402
 
-settings.register_profile("foglight", deadline=None, derandomize=True)
+settings.register_profile("foglight", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("foglight")
 compiling.PATIENCE = 1e6  # seconds: no notice of slow compilation comes between the lines that a test expects
 uci.Engine.__init__.__kwdefaults__["patience"] = 600.0  # an engine that starts slowly is not one that hangs

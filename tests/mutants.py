@@ -294,10 +294,13 @@ class _Watcher:
         self.began = 0.0
 
     def pytest_sessionstart(self) -> None:
-        from hypothesis import Phase, settings
+        from hypothesis import HealthCheck, Phase, settings
 
         phases = (Phase.explicit, Phase.generate)  # a failing example need not be made smaller
-        settings.register_profile("mutants", deadline=None, derandomize=True, phases=phases)
+        health = [HealthCheck.too_slow]
+        settings.register_profile(
+            "mutants", deadline=None, derandomize=True, phases=phases, suppress_health_check=health
+        )
         settings.load_profile("mutants")
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:

@@ -93,6 +93,7 @@ GAMES = "kuhn_poker phantom_ttt dark_hex"
 
 
 def test_the_cache_hits_across_processes_and_is_never_stale(copy):
+    shutil.rmtree(copy.folder / "cache", ignore_errors=True)  # another test may have come first
     compiled, first = copy.probe(play=GAMES)
     assert compiled == set(GAMES.split())
     compiled, again = copy.probe(play=GAMES)

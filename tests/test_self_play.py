@@ -4,6 +4,7 @@ import dataclasses
 import json
 import multiprocessing
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -77,11 +78,10 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_network(network, tmp_path, 
     assert same(weights(learn(PLAN, tmp_path)), weights(network))
 
 
-def test_more_rounds_go_on_and_other_settings_are_refused(network):
-    folder = network.parent
-    before = weights(network)
-    learn(dataclasses.replace(PLAN, rounds=4), folder)
-    assert not same(weights(network), before)
+def test_more_rounds_go_on_and_other_settings_are_refused(network, tmp_path):
+    folder = shutil.copytree(network.parent, tmp_path / "learned")  # other tests compare with what is there
+    longer = learn(dataclasses.replace(PLAN, rounds=4), folder)
+    assert longer.parent == folder and not same(weights(longer), weights(network))
     with pytest.raises(BadInput, match="other settings"):
         learn(dataclasses.replace(PLAN, games=5, rounds=4), folder)
     with pytest.raises(BadInput, match="offers no features"):

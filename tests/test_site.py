@@ -28,7 +28,7 @@ from website.pages import ROOT, Broken, page_text, pages_of, sources
 
 CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
 SWITCHES = "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync"
-PATIENCE = 600_000  # milliseconds
+PATIENCE = 180_000  # milliseconds
 SHOWN = ["index.html", "reference/solving.html", "results/index.html", "compared.html"]  # looked at in a browser
 
 

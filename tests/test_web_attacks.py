@@ -48,7 +48,7 @@ from foglight.web.workers import Workers
 HERE = "http://127.0.0.1:8421"
 ADVISER = "pimc(iterations=8)"
 SEED = 5_120_384_907_112_233  # of all games of the twins
-PATIENCE = 600  # seconds: kernels may have to be compiled
+PATIENCE = 300  # seconds: kernels may have to be compiled
 
 # Twins ----------------------------------------------------------------------------------------------------------------
 
