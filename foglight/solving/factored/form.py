@@ -39,7 +39,8 @@ from foglight.rules import (
     returns,
     step,
 )
-from foglight.solving.factored.parts import Ends, meetings_of, side_of
+from foglight.solving.factored.arrays import ROWS
+from foglight.solving.factored.parts import ends_of, side_of
 from foglight.solving.factored.products import Products
 from foglight.solving.factored.symmetry import group_of
 from foglight.solving.factored.walk import TOO_LARGE, UNFIT, walk
@@ -67,14 +68,13 @@ class FactoredForm:
         if outcome.result == TOO_LARGE:
             raise TooLarge(too_large)
         symmetries = len(self.group.images)
-        self.sides = tuple(side_of(outcome, seat, symmetries) for seat in (0, 1))
-        worth = np.repeat(outcome.payoffs.worth, symmetries)
-        turns = (np.arange(len(worth)) % symmetries).astype(np.int8)
-        self.ends = Ends(meetings_of(outcome, self.sides), worth, turns, shift)
-        states = outcome.states
-        longest = int(states.lengths.max(initial=0))
-        self.pasts = tuple(states.pasts[states.seats == seat, :longest] for seat in range(2))
-        self.lengths = tuple(states.lengths[states.seats == seat] for seat in range(2))
+        ends = [sum(int(part.counts[ROWS]) for part in parts) for parts in outcome.parts]
+        self.ends = ends_of(outcome, ends, symmetries, shift)
+        made = [side_of(outcome, seat, symmetries) for seat in range(2)]
+        self.sides = tuple(side for side, _, _ in made)
+        longest = max(int(lengths.max(initial=0)) for _, _, lengths in made)
+        self.pasts = tuple(pasts[:, :longest] for _, pasts, _ in made)
+        self.lengths = tuple(lengths for _, _, lengths in made)
 
     @property
     def num_states(self) -> int:
