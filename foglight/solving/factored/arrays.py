@@ -207,10 +207,11 @@ class Desk(NamedTuple):
     payoffs: Payoffs
     history: Levels
     room: Room
-    counts: np.ndarray  # int64: OPENS, ENDS, PAYOFFS, LEVEL, FRESH
+    counts: np.ndarray  # int64[6]
 
 
-OPENS, ENDS, PAYOFFS, LEVEL, FRESH = range(5)
+OPENS, ENDS, PAYOFFS, LEVEL, FRESH, CRAMPED = range(6)  # in `Desk.counts`; FRESH: the level is yet to be looked up,
+AGAIN = 2  # or again, to find what actions do; CRAMPED: that needs more room
 
 
 def lengthen(arrays: Any, used: int, spare: int) -> None:
@@ -292,7 +293,7 @@ def new_desk(game: Game, levels: int, symmetries: int) -> Desk:
         zeros(i32, actions),
     )  # fmt: skip
     table, (ends, payoffs) = Table(zeros(np.uint64), zeros(i32)), new_ends(symmetries)
-    room, counts = new_room(game, levels, LENGTH), np.zeros(5, np.int64)
+    room, counts = new_room(game, levels, LENGTH), np.zeros(6, np.int64)
     return Desk(opens, table, ends, payoffs, new_levels(game, levels), room, counts)
 
 

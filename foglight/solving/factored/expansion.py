@@ -409,17 +409,8 @@ def _view(name, memory, turn):
 
 
 @jitable
-def _all_known(group, part, opens, seen, block):
-    """Whether it is known what the actions of a block do; it is not if only the other thread has been here."""
-    for e in range(int64(part.blocks.fields[block, FIRST]), int64(part.blocks.fields[block + 1, FIRST])):
-        if opens.after[seen, part.outcomes.codes[e] // len(group.images)] == 0:
-            return False
-    return True
-
-
-@jitable
-def look_up(game, group, shift, parts, desk, level, mover):
-    """Find the outcomes of a level; returns whether there was room."""
+def look_up(game, group, shift, parts, desk, level, mover, again):
+    """Find the outcomes of a level, if need be once more; returns whether there was room."""
     history, part = desk.history, parts[mover]
     turn, here = history.turns[level, mover], history.lists[level, mover]
     seen = turned_open(game, group, history.opens[level], group.inverse[turn], desk)
@@ -429,7 +420,7 @@ def look_up(game, group, shift, parts, desk, level, mover):
     block, last = int64(lists.blocks[here]) - 1, -1
     while block >= 0 and views[block] != view:
         last, block = block, int64(fields[block, FOLLOWING]) - 1
-    if block < 0 or history.alike[level] != 1 or not _all_known(group, part, desk.opens, seen, block):
+    if block < 0 or history.alike[level] != 1 or again:
         labels = _expand(game, group, parts, desk, level, mover, seen)
         if labels < 0:
             return False

@@ -34,8 +34,10 @@ from numpy import int64, uint64
 from foglight.compile import jitable, kernel
 from foglight.rules import CHANCE, TERMINAL, Game, begin, chance, max_legal, num_actions, observe, transition
 from foglight.solving.factored.arrays import (
+    AGAIN,
     BLOCKS,
     COUNTS,
+    CRAMPED,
     ENDS,
     FRESH,
     ITEMS,
@@ -186,11 +188,11 @@ class _Walker:
         only = np.array([self.lists[seat][number] for seat, number in enumerate(numbers)])
         ends, payoffs = new_ends(symmetries)
         desk = desk._replace(ends=ends, payoffs=payoffs)
-        desk.counts[[ENDS, PAYOFFS, LEVEL]], desk.counts[FRESH] = 0, 1
+        desk.counts[[ENDS, PAYOFFS, LEVEL, CRAMPED]], desk.counts[FRESH] = 0, 1
         while result == FULL and self.result == FINE:
-            if desk.counts[FRESH] == 2:  # an expansion needs more room
+            if desk.counts[CRAMPED]:  # an expansion needs more room
                 desk = desk._replace(room=new_room(self.game, self.levels, 2 * len(desk.room.closure.last)))
-                desk.counts[FRESH] = 1
+                desk.counts[CRAMPED] = 0
             spare = _spare(len(desk.room.closure.last), max_legal(self.game), actions, symmetries)
             desk = _grown_desk(desk, spare, symmetries)
             for seat, number in enumerate(numbers):
@@ -325,10 +327,12 @@ def _walk(game, group, shift, deepest, only, spare, parts, desk):
             if mover == CHANCE:
                 world = opens.worlds[history.opens[level]]
                 history.sizes[level] = chance(game, world, history.outcomes[level], history.shares[level])
-            elif not look_up(game, group, shift, parts, desk, level, mover):
-                counts[FRESH] = 2
+            elif not look_up(game, group, shift, parts, desk, level, mover, counts[FRESH] == AGAIN):
+                counts[CRAMPED] = 1
                 return FULL
-            counts[FRESH], history.done[level] = 0, 0
+            if counts[FRESH] != AGAIN:
+                history.done[level] = 0
+            counts[FRESH] = 0
         label, below = history.done[level], level + 1
         if label == history.sizes[level] or level == deepest:
             counts[LEVEL] -= 1
@@ -369,6 +373,9 @@ def _walk(game, group, shift, deepest, only, spare, parts, desk):
             code, here = int64(outcomes.codes[e]), history.seen[level]
             action = code // symmetries
             after, heard = int64(opens.after[here, action]) - 1, int64(opens.heard[here, action])
+            if after < 0:  # only the other thread has been here
+                history.done[level], counts[FRESH] = label, AGAIN
+                continue
             if opens.movers[after] != TERMINAL:
                 after = turned_open(game, group, after, turn, desk)
             history.lists[below, mover] = outcomes.lists[e]
