@@ -234,7 +234,8 @@ def with_room_for_lists(table: ListTable, entries: int) -> ListTable:
     """The same for a table of lists."""
     if 3 * len(table.numbers) >= 4 * entries:
         return table
-    larger = ListTable(np.zeros(2 * entries, np.int32), np.zeros(2 * entries, np.uint32))
+    slots = 5 * entries // 3
+    larger = ListTable(np.zeros(slots, np.int32), np.zeros(slots, np.uint32))
     _move_lists(table, larger)
     return larger
 

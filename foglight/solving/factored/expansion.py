@@ -100,18 +100,18 @@ def _write_items(group, part, history, level, mover, room):
 
 
 @jitable
-def _write_world(game, group, parts, desk, level, mover, i):
+def _write_world(game, group, part, other, desk, level, mover, i):
     """Write a world that fits an item of the mover's list, by replaying its actions and those of an item of the other.
 
     What the mover observed of its last action is noted.
     """
-    history, room, opens, other = desk.history, desk.room, desk.opens, 1 - mover
-    closure, images, product, theirs_part = room.closure, group.images, group.product, parts[other]
-    first = int64(theirs_part.items.codes[theirs_part.lists.begins[history.lists[level, other]]])
-    theirs = _lineage(theirs_part, first // len(images), room.other)
-    other_turn = product[history.turns[level, other], first % len(images)]
+    history, room, opens = desk.history, desk.room, desk.opens
+    closure, images, product = room.closure, group.images, group.product
+    first = int64(other.items.codes[other.lists.begins[history.lists[level, 1 - mover]]])
+    theirs = _lineage(other, first // len(images), room.other)
+    other_turn = product[history.turns[level, 1 - mover], first % len(images)]
     back = group.inverse[product[history.turns[level, mover], closure.turns[i]]]
-    mine, above, steps = _lineage(parts[mover], closure.last[i], room.own), -1, 0
+    mine, above, steps = _lineage(part, closure.last[i], room.own), -1, 0
     world, after = room.worlds[0], closure.worlds[i]
     for a in range(len(world)):
         world[a] = uint64(0)
@@ -268,13 +268,13 @@ def _kind_of(opens, seen, action, room, labels):
 
 
 @jitable
-def _expand(game, group, parts, desk, level, mover, seen):
+def _expand(game, group, part, other, desk, level, mover, seen):
     """Find what the mover may do; returns the number of common transitions, or -1 without room.
 
     The items of its list are seen one by one. What follows from each by private actions is added from `start` on. An
     item of the list gets a world only if one is needed.
     """
-    part, opens, history, room = parts[mover], desk.opens, desk.history, desk.room
+    opens, history, room = desk.opens, desk.history, desk.room
     closure, moves, labels, actions = room.closure, room.moves, room.labels, room.actions
     images, product, inverse = group.images, group.product, group.inverse
     states, sequences, kinds, number = part.states, part.sequences, history.kinds[level], 0
@@ -291,7 +291,7 @@ def _expand(game, group, parts, desk, level, mover, seen):
             if state >= 0:
                 k = _copy_actions(part, state, room)
         if i < items and not (state >= 0 and _all_common(opens, seen, images[turn], actions, k)):
-            _write_world(game, group, parts, desk, level, mover, i)
+            _write_world(game, group, part, other, desk, level, mover, i)
         if state < 0:
             k = legal(game, closure.worlds[i], actions)
             by_key = i < items and history.memory[level, mover] != uint64(0)
@@ -409,9 +409,9 @@ def _view(name, memory, turn):
 
 
 @jitable
-def look_up(game, group, shift, parts, desk, level, mover, again):
+def look_up(game, group, shift, part, other, desk, level, mover, again):
     """Find the outcomes of a level, if need be once more; returns whether there was room."""
-    history, part = desk.history, parts[mover]
+    history = desk.history
     turn, here = history.turns[level, mover], history.lists[level, mover]
     seen = turned_open(game, group, history.opens[level], group.inverse[turn], desk)
     history.seen[level] = seen
@@ -421,7 +421,7 @@ def look_up(game, group, shift, parts, desk, level, mover, again):
     while block >= 0 and views[block] != view:
         last, block = block, int64(fields[block, FOLLOWING]) - 1
     if block < 0 or history.alike[level] != 1 or again:
-        labels = _expand(game, group, parts, desk, level, mover, seen)
+        labels = _expand(game, group, part, other, desk, level, mover, seen)
         if labels < 0:
             return False
         for m in range(labels):

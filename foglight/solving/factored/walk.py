@@ -133,7 +133,7 @@ class _Walker:
         self.walk_region(desk, (0, 0), 1)
         for seat, (part,) in enumerate(self.parts):
             lists, items = int(part.counts[LISTS]), part.items.codes[1 : part.counts[ITEMS]] // symmetries
-            if len(set(items.tolist())) == len(items) == lists - 1:
+            if lists > 1 and len(set(items.tolist())) == len(items) == lists - 1:
                 self.lists[seat] = list(range(1, lists))
                 self.parts[seat][:] = [copy_of(part) for _ in self.lists[seat]]
         return mover
@@ -163,9 +163,10 @@ class _Walker:
                             self.bytes[seat, cell[side], "part"] = _bytes(self.parts[seat][cell[side]])
                 except BaseException:
                     self.result = STOPPED
+                    for event in done.values():  # nobody shall wait for what will not be walked
+                        event.set()
                     raise
-                finally:
-                    done[cell].set()
+                done[cell].set()
 
         shares = [order] if THREADS == 1 else [[cell for cell in order if cell[0] % 2 == k] for k in range(2)]
         with ThreadPoolExecutor(len(shares)) as pool:
@@ -213,10 +214,14 @@ def _schedule(first: int, second: int) -> list[tuple[int, int]]:
     """All pairs of parts of the seat that moves first and of the other, in an order that suits one thread and two.
 
     Of two threads, one takes the even parts of the first seat and the other takes the odd ones; they go through the
-    parts of the second seat half a round apart, so that they seldom have to wait for each other.
+    parts of the second seat half a round apart, so that they seldom have to wait for each other. A last part without a
+    partner comes first: at the end, when most memory is used, parts of the second seat are then closed one by one.
     """
-    cells = [(a, b) for a in range(first) for b in range(second)]
-    return sorted(cells, key=lambda cell: (cell[0] // 2, (cell[1] - cell[0] % 2 * (second // 2)) % second, cell[0]))
+
+    def place(cell: tuple[int, int]) -> tuple[int, int, int]:
+        return (cell[0] // 2 + 1) % ((first + 1) // 2), (cell[1] - cell[0] % 2 * (second // 2)) % second, cell[0]
+
+    return sorted(((a, b) for a in range(first) for b in range(second)), key=place)
 
 
 def _spare(items: int, legal: int, actions: int, symmetries: int) -> np.ndarray:
@@ -240,33 +245,32 @@ def _grown(part: Part, spare: np.ndarray) -> Part:
 def _grown_desk(desk: Desk, spare: np.ndarray, symmetries: int) -> Desk:
     """The same desk with room for some steps."""
     counts, opens = desk.counts, int(2 * spare[STATES] + spare[TURNED])
-    lengthen(desk.opens, int(counts[OPENS]), 2 * opens)
-    lengthen(desk.ends, int(counts[ENDS]), LENGTH)
     if counts[PAYOFFS] == len(desk.payoffs.worth):
         desk = with_more_payoffs(desk, symmetries)
+    lengthen(desk.opens, int(counts[OPENS]), 2 * opens)
+    lengthen(desk.ends, int(counts[ENDS]), LENGTH)
     return desk._replace(table=with_room(desk.table, int(counts[OPENS]) + 2 * opens))
 
 
 def _taken(desk: Desk) -> tuple[Ends, Payoffs]:
     """The ends of a desk, without room to grow."""
-    for array in desk.ends:
-        array.resize((int(desk.counts[ENDS]), *array.shape[1:]), refcheck=False)
-    return desk.ends, Payoffs(desk.payoffs.worth[: desk.counts[PAYOFFS]])
+    return _cut(desk.ends, int(desk.counts[ENDS])), Payoffs(desk.payoffs.worth[: desk.counts[PAYOFFS]])
 
 
 def _closed(part: Part) -> Part:
     """A part with its lists that have rows, without what only the walk needs, and without room to grow."""
-    part.counts[LISTS] = left = int(_keep_rows(part.lists, part.items.codes, int(part.counts[LISTS])))
-    part.counts[ITEMS] = part.lists.begins[left]
-    for kind, arrays in enumerate(part[: ITEMS + 1]):
-        for array in arrays:
-            array.resize((int(part.counts[kind]) + (kind == LISTS), *array.shape[1:]), refcheck=False)
-    nothing = {
-        name: type(arrays)(*(array[:0].copy() for array in arrays))
-        for name, arrays in part._asdict().items()
-        if name in ("blocks", "outcomes", "keyed", "table")
-    }
-    return part._replace(**nothing)
+    counts, kinds = part.counts, len(part) - 1
+    counts[LISTS] = left = int(_keep_rows(part.lists, part.items.codes, int(counts[LISTS])))
+    counts[ITEMS] = part.lists.begins[left]
+    sizes = [int(counts[kind]) + (kind == LISTS) if kind <= ITEMS else 0 for kind in range(kinds)]
+    return Part(*(_cut(arrays, size) for arrays, size in zip(part[:kinds], sizes, strict=True)), counts)
+
+
+def _cut(arrays: Any, number: int) -> Any:
+    """Arrays with so many entries, in place."""
+    for array in arrays:
+        array.resize((number, *array.shape[1:]), refcheck=False)
+    return arrays
 
 
 def _bytes(arrays: Any) -> int:
@@ -322,14 +326,25 @@ def _walk(game, group, shift, deepest, only, spare, parts, desk):
         level = counts[LEVEL]
         mover = opens.movers[history.opens[level]]
         if counts[FRESH]:
-            if _is_full(parts, desk, spare, mover):
+            full = _desk_is_full(desk, spare)
+            if mover == 0:
+                full = full or _is_full(parts[0], spare)
+            elif mover == 1:
+                full = full or _is_full(parts[1], spare)
+            if full:
                 return FULL
             if mover == CHANCE:
                 world = opens.worlds[history.opens[level]]
                 history.sizes[level] = chance(game, world, history.outcomes[level], history.shares[level])
-            elif not look_up(game, group, shift, parts, desk, level, mover, counts[FRESH] == AGAIN):
-                counts[CRAMPED] = 1
-                return FULL
+            else:  # compiled code copies a part that it takes by a number that it does not know
+                again = counts[FRESH] == AGAIN
+                if mover == 0:
+                    fits = look_up(game, group, shift, parts[0], parts[1], desk, level, 0, again)
+                else:
+                    fits = look_up(game, group, shift, parts[1], parts[0], desk, level, 1, again)
+                if not fits:
+                    counts[CRAMPED] = 1
+                    return FULL
             if counts[FRESH] != AGAIN:
                 history.done[level] = 0
             counts[FRESH] = 0
@@ -361,8 +376,9 @@ def _walk(game, group, shift, deepest, only, spare, parts, desk):
             )
             history.odds[below] *= history.shares[level, label]
         else:
-            turn, outcomes, e = history.turns[level, mover], parts[mover].outcomes, history.begins[level] + label
-            if level < 2 and only[mover] != ALL and outcomes.lists[e] != only[mover]:
+            turn, e = history.turns[level, mover], history.begins[level] + label
+            code, following = _outcome(parts[0], e) if mover == 0 else _outcome(parts[1], e)
+            if level < 2 and only[mover] != ALL and following != only[mover]:
                 continue
             if history.alike[level] != 1:
                 earlier, history.alike[below] = _mirrored_before(group, history, level, mover, label)
@@ -370,15 +386,14 @@ def _walk(game, group, shift, deepest, only, spare, parts, desk):
                     return UNFIT
                 if earlier:
                     continue
-            code, here = int64(outcomes.codes[e]), history.seen[level]
-            action = code // symmetries
+            action, here = code // symmetries, history.seen[level]
             after, heard = int64(opens.after[here, action]) - 1, int64(opens.heard[here, action])
             if after < 0:  # only the other thread has been here
                 history.done[level], counts[FRESH] = label, AGAIN
                 continue
             if opens.movers[after] != TERMINAL:
                 after = turned_open(game, group, after, turn, desk)
-            history.lists[below, mover] = outcomes.lists[e]
+            history.lists[below, mover] = following
             history.turns[below, mover] = group.product[turn, code - action * symmetries]
             history.memory[below, mover], history.landed[below, mover] = uint64(0), after
             history.memory[below, 1 - mover] = recall(history.memory[level, 1 - mover], heard)
@@ -393,14 +408,22 @@ def _walk(game, group, shift, deepest, only, spare, parts, desk):
 
 
 @jitable
-def _is_full(parts, desk, spare, mover):
-    """Whether a step may need more room than there is."""
+def _outcome(part, e):
+    """The code of an outcome, and its list."""
+    return int64(part.outcomes.codes[e]), int64(part.outcomes.lists[e])
+
+
+@jitable
+def _desk_is_full(desk, spare):
+    """Whether a step may need more room for laid-open worlds than there is."""
     opens = desk.counts[OPENS] + 2 * spare[STATES] + spare[TURNED]
-    if opens > len(desk.opens.movers) or 4 * opens > 3 * len(desk.table.keys):
-        return True
-    if mover == CHANCE:
-        return False
-    part, counts = parts[mover], parts[mover].counts
+    return opens > len(desk.opens.movers) or 4 * opens > 3 * len(desk.table.keys)
+
+
+@jitable
+def _is_full(part, spare):
+    """Whether a step may need more room than there is in the mover's part."""
+    counts = part.counts
     return (
         counts[STATES] + spare[STATES] > len(part.states.begins)
         or counts[SEQUENCES] + spare[SEQUENCES] > len(part.sequences.owners)
@@ -415,17 +438,23 @@ def _is_full(parts, desk, spare, mover):
 
 
 @jitable
+def _row(part, number):
+    """The row of a list; a list has none until a common history ends with it."""
+    rows = part.lists.rows
+    if rows[number] == 0:
+        part.counts[ROWS] += 1
+        rows[number] = part.counts[ROWS]
+    return rows[number] - 1
+
+
+@jitable
 def _add_end(group, parts, desk, level, worth):
     """Add the end of a common history."""
     ends, worths, history, counts = desk.ends, desk.payoffs.worth, desk.history, desk.counts
     n = counts[ENDS]
     counts[ENDS] += 1
-    for seat in range(2):
-        number, rows = history.lists[level, seat], parts[seat].lists.rows
-        if rows[number] == 0:
-            parts[seat].counts[ROWS] += 1
-            rows[number] = parts[seat].counts[ROWS]
-        ends.rows[n, seat] = rows[number] - 1
+    ends.rows[n, 0] = _row(parts[0], history.lists[level, 0])
+    ends.rows[n, 1] = _row(parts[1], history.lists[level, 1])
     kind = 0
     while kind < counts[PAYOFFS] and worths[kind] != worth:
         kind += 1
