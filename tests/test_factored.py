@@ -98,6 +98,10 @@ def test_resuming_gives_what_one_run_gives(tmp_path, factored):
     assert fl.Solved.load(file).interval == whole.interval
     with pytest.raises(fl.BadInput, match="its game is"):
         fl.solve(small("tries=heard"), iterations=50, resume=file)
+    older = fl.Solved.load(file)
+    older.numbering = 1  # that of a file without a number
+    with pytest.raises(fl.BadInput, match="numbered its sequences in another way"):
+        fl.solve(small_game, iterations=50, resume=older)
     with pytest.raises(fl.BadInput, match="too large for external; cfr, cfr"):
         fl.solve(small_game, method="external")
     with pytest.raises(fl.BadInput, match="lp cannot go on with 40 iterations"):

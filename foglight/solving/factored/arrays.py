@@ -10,6 +10,7 @@ from foglight.randomness import mix
 from foglight.rules import Game, max_legal, new_worlds, num_actions, num_players
 
 LENGTH = 1 << 10  # of arrays at first
+_LARGE, _OWN_MEMORY = 1 << 22, 33 << 20  # bytes of arrays; up to 32 MiB may come from a common store
 PAYOFFS_AT_FIRST = 16  # different ones for which there is room
 
 
@@ -127,6 +128,7 @@ class Part(NamedTuple):
     keyed: Table  # of states before which the seat has observed something since its last action
     table: ListTable
     counts: np.ndarray  # int64[COUNTS]
+    room: np.ndarray  # int64[7]: of how many of each kind there can be
 
 
 STATES, SEQUENCES, LINKS, LISTS, ITEMS, BLOCKS, OUTCOMES = range(7)  # in `Part.counts`, as in `Part`;
@@ -214,11 +216,31 @@ OPENS, ENDS, PAYOFFS, LEVEL, FRESH, CRAMPED = range(6)  # in `Desk.counts`; FRES
 AGAIN = 2  # or again, to find what actions do; CRAMPED: that needs more room
 
 
-def lengthen(arrays: Any, used: int, spare: int) -> None:
-    """Make arrays longer, in place, if there is too little room."""
-    if used + spare > len(arrays[0]):
-        for array in arrays:
-            array.resize((used + used // 32 + 2 * spare, *array.shape[1:]), refcheck=False)
+def lengthened(arrays: Any, used: int, spare: int) -> Any:
+    """Arrays with more room, if there is too little.
+
+    One that grows large gets memory of its own at once, which costs nothing before it is used: libraries hand out small
+    pieces of memory from a common store, which is left with gaps if many arrays grow there by turns.
+    """
+    if used + spare <= min(len(array) for array in arrays):
+        return arrays
+    length, longer = used + used // 32 + 2 * spare, []
+    for array in arrays:
+        entry, shape = array.itemsize * int(np.prod(array.shape[1:], dtype=np.int64)), array.shape[1:]
+        if array.nbytes < _LARGE <= length * entry:
+            larger = np.zeros((_OWN_MEMORY // entry, *shape), array.dtype)
+            larger[: len(array)] = array
+            longer.append(larger)
+        else:
+            if length > len(array):
+                array.resize((length, *shape), refcheck=False)
+            longer.append(array)
+    return type(arrays)(*longer)
+
+
+def bytes_used(arrays: Any, number: int) -> int:
+    """The bytes of so many entries."""
+    return sum(array.itemsize * int(np.prod(array.shape[1:], dtype=np.int64)) * number for array in arrays)
 
 
 def with_room(table: Table, entries: int) -> Table:
@@ -272,6 +294,7 @@ def new_part(game: Game, levels: int, symmetries: int) -> Part:
         Table(zeros(u64), zeros(i32)),
         ListTable(zeros(i32), zeros(u32)),
         np.zeros(COUNTS, np.int64),
+        np.full(OUTCOMES + 1, LENGTH),
     )
     part.sequences.kept[0], part.sequences.actions[0] = (1 << symmetries) - 1, -1
     part.counts[[SEQUENCES, LISTS, ITEMS]], part.lists.begins[1] = 1, 1

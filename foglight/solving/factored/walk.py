@@ -56,8 +56,9 @@ from foglight.solving.factored.arrays import (
     Ends,
     Part,
     Payoffs,
+    bytes_used,
     copy_of,
-    lengthen,
+    lengthened,
     new_desk,
     new_ends,
     new_part,
@@ -155,7 +156,7 @@ class _Walker:
                     numbers = cell if mover == 0 else cell[::-1]
                     desk = self.walk_region(desk, numbers, -1)
                     regions[numbers] = Region(numbers, *_taken(desk))
-                    self.bytes[numbers] = _bytes(regions[numbers][1:])
+                    self.bytes[numbers] = bytes_used(desk.ends, int(desk.counts[ENDS]))
                     for side in range(2):
                         if cell == [other for other in order if other[side] == cell[side]][-1]:
                             seat = mover if side == 0 else 1 - mover
@@ -199,7 +200,9 @@ class _Walker:
             for seat, number in enumerate(numbers):
                 self.parts[seat][number] = _grown(self.parts[seat][number], spare)
                 self.bytes[seat, number, "part"] = _bytes(self.parts[seat][number])
-            self.bytes[id(desk.history)] = _bytes(desk)
+            self.bytes[id(desk.history)] = bytes_used(desk.opens, int(desk.counts[OPENS])) + bytes_used(
+                desk.ends, int(desk.counts[ENDS])
+            )
             if sum(list(self.bytes.values())) > self.most:
                 result = TOO_LARGE
             else:
@@ -214,12 +217,11 @@ def _schedule(first: int, second: int) -> list[tuple[int, int]]:
     """All pairs of parts of the seat that moves first and of the other, in an order that suits one thread and two.
 
     Of two threads, one takes the even parts of the first seat and the other takes the odd ones; they go through the
-    parts of the second seat half a round apart, so that they seldom have to wait for each other. A last part without a
-    partner comes first: at the end, when most memory is used, parts of the second seat are then closed one by one.
+    parts of the second seat half a round apart, so that they seldom have to wait for each other.
     """
 
     def place(cell: tuple[int, int]) -> tuple[int, int, int]:
-        return (cell[0] // 2 + 1) % ((first + 1) // 2), (cell[1] - cell[0] % 2 * (second // 2)) % second, cell[0]
+        return cell[0] // 2, (cell[1] - cell[0] % 2 * (second // 2)) % second, cell[0]
 
     return sorted(((a, b) for a in range(first) for b in range(second)), key=place)
 
@@ -236,10 +238,11 @@ def _spare(items: int, legal: int, actions: int, symmetries: int) -> np.ndarray:
 def _grown(part: Part, spare: np.ndarray) -> Part:
     """The same part with room for some steps."""
     counts = part.counts
-    for kind, arrays in enumerate(part[: OUTCOMES + 1]):
-        lengthen(arrays, int(counts[kind]), 2 * int(spare[kind]))
+    longer = [lengthened(part[kind], int(counts[kind]), 2 * int(spare[kind])) for kind in range(OUTCOMES + 1)]
+    part.room[:] = [min(len(array) for array in arrays) for arrays in longer]
     keyed = with_room(part.keyed, int(counts[KEYED] + 2 * spare[STATES]))
-    return part._replace(keyed=keyed, table=with_room_for_lists(part.table, int(counts[LISTS] + 2 * spare[LISTS])))
+    table = with_room_for_lists(part.table, int(counts[LISTS] + 2 * spare[LISTS]))
+    return Part(*longer, keyed, table, counts, part.room)
 
 
 def _grown_desk(desk: Desk, spare: np.ndarray, symmetries: int) -> Desk:
@@ -247,9 +250,11 @@ def _grown_desk(desk: Desk, spare: np.ndarray, symmetries: int) -> Desk:
     counts, opens = desk.counts, int(2 * spare[STATES] + spare[TURNED])
     if counts[PAYOFFS] == len(desk.payoffs.worth):
         desk = with_more_payoffs(desk, symmetries)
-    lengthen(desk.opens, int(counts[OPENS]), 2 * opens)
-    lengthen(desk.ends, int(counts[ENDS]), LENGTH)
-    return desk._replace(table=with_room(desk.table, int(counts[OPENS]) + 2 * opens))
+    return desk._replace(
+        opens=lengthened(desk.opens, int(counts[OPENS]), 2 * opens),
+        table=with_room(desk.table, int(counts[OPENS]) + 2 * opens),
+        ends=lengthened(desk.ends, int(counts[ENDS]), LENGTH),
+    )
 
 
 def _taken(desk: Desk) -> tuple[Ends, Payoffs]:
@@ -259,11 +264,12 @@ def _taken(desk: Desk) -> tuple[Ends, Payoffs]:
 
 def _closed(part: Part) -> Part:
     """A part with its lists that have rows, without what only the walk needs, and without room to grow."""
-    counts, kinds = part.counts, len(part) - 1
+    counts, kinds = part.counts, len(Part._fields) - 2
     counts[LISTS] = left = int(_keep_rows(part.lists, part.items.codes, int(counts[LISTS])))
     counts[ITEMS] = part.lists.begins[left]
+    counts[[BLOCKS, OUTCOMES]] = 0
     sizes = [int(counts[kind]) + (kind == LISTS) if kind <= ITEMS else 0 for kind in range(kinds)]
-    return Part(*(_cut(arrays, size) for arrays, size in zip(part[:kinds], sizes, strict=True)), counts)
+    return Part(*map(_cut, part[:kinds], sizes), counts, part.room)
 
 
 def _cut(arrays: Any, number: int) -> Any:
@@ -273,8 +279,10 @@ def _cut(arrays: Any, number: int) -> Any:
     return arrays
 
 
-def _bytes(arrays: Any) -> int:
-    return arrays.nbytes if isinstance(arrays, np.ndarray) else sum(_bytes(part) for part in arrays)
+def _bytes(part: Part) -> int:
+    """The bytes of a part, without room to grow."""
+    used = sum(bytes_used(part[kind], int(part.counts[kind])) for kind in range(OUTCOMES + 1))
+    return used + bytes_used(part.keyed, len(part.keyed.keys)) + bytes_used(part.table, len(part.table.numbers))
 
 
 @kernel
@@ -352,7 +360,7 @@ def _walk(game, group, shift, deepest, only, spare, parts, desk):
         if label == history.sizes[level] or level == deepest:
             counts[LEVEL] -= 1
             continue
-        if counts[ENDS] == len(desk.ends.codes) or counts[PAYOFFS] == len(desk.payoffs.worth):
+        if counts[ENDS] == min(len(desk.ends.rows), len(desk.ends.codes)) or counts[PAYOFFS] == len(desk.payoffs.worth):
             return FULL
         history.done[level] += 1
         for seat in range(2):
@@ -417,24 +425,18 @@ def _outcome(part, e):
 def _desk_is_full(desk, spare):
     """Whether a step may need more room for laid-open worlds than there is."""
     opens = desk.counts[OPENS] + 2 * spare[STATES] + spare[TURNED]
-    return opens > len(desk.opens.movers) or 4 * opens > 3 * len(desk.table.keys)
+    return opens > min(len(desk.opens.pasts), len(desk.opens.movers)) or 4 * opens > 3 * len(desk.table.keys)
 
 
 @jitable
 def _is_full(part, spare):
     """Whether a step may need more room than there is in the mover's part."""
     counts = part.counts
-    return (
-        counts[STATES] + spare[STATES] > len(part.states.begins)
-        or counts[SEQUENCES] + spare[SEQUENCES] > len(part.sequences.owners)
-        or counts[LINKS] + spare[LINKS] > len(part.links.states)
-        or counts[LISTS] + spare[LISTS] >= len(part.lists.rows)
-        or counts[ITEMS] + spare[ITEMS] > len(part.items.codes)
-        or counts[BLOCKS] + spare[BLOCKS] > len(part.blocks.fields)
-        or counts[OUTCOMES] + spare[OUTCOMES] > len(part.outcomes.lists)
-        or 4 * (counts[KEYED] + spare[STATES]) > 3 * len(part.keyed.keys)
-        or 4 * (counts[LISTS] + spare[LISTS]) > 3 * len(part.table.numbers)
-    )
+    for kind in range(OUTCOMES + 1):
+        if counts[kind] + spare[kind] >= part.room[kind]:
+            return True
+    keyed, lists = counts[KEYED] + spare[STATES], counts[LISTS] + spare[LISTS]
+    return 4 * keyed > 3 * len(part.keyed.keys) or 4 * lists > 3 * len(part.table.numbers)
 
 
 @jitable
