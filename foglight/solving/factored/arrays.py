@@ -10,7 +10,7 @@ from foglight.randomness import mix
 from foglight.rules import Game, max_legal, new_worlds, num_actions, num_players
 
 LENGTH = 1 << 10  # of arrays at first
-_LARGE, _OWN_MEMORY = 1 << 22, 33 << 20  # bytes of arrays; up to 32 MiB may come from a common store
+_LARGE, _OWN_MEMORY = 1 << 20, 33 << 20  # bytes of arrays; up to 32 MiB may come from a common store
 PAYOFFS_AT_FIRST = 16  # different ones for which there is room
 
 
@@ -217,25 +217,31 @@ AGAIN = 2  # or again, to find what actions do; CRAMPED: that needs more room
 
 
 def lengthened(arrays: Any, used: int, spare: int) -> Any:
-    """Arrays with more room, if there is too little.
-
-    One that grows large gets memory of its own at once, which costs nothing before it is used: libraries hand out small
-    pieces of memory from a common store, which is left with gaps if many arrays grow there by turns.
-    """
+    """Arrays with more room, if there is too little."""
     if used + spare <= min(len(array) for array in arrays):
         return arrays
     length, longer = used + used // 32 + 2 * spare, []
     for array in arrays:
-        entry, shape = array.itemsize * int(np.prod(array.shape[1:], dtype=np.int64)), array.shape[1:]
+        shape = array.shape[1:]
+        entry = bytes_used([array], 1)
         if array.nbytes < _LARGE <= length * entry:
-            larger = np.zeros((_OWN_MEMORY // entry, *shape), array.dtype)
-            larger[: len(array)] = array
-            longer.append(larger)
+            longer.append(np.zeros((_OWN_MEMORY // entry, *shape), array.dtype))
+            longer[-1][: len(array)] = array
         else:
             if length > len(array):
                 array.resize((length, *shape), refcheck=False)
             longer.append(array)
     return type(arrays)(*longer)
+
+
+def _apart(length: int, kind: Any, *shape: int) -> np.ndarray:
+    """Zeros which, if they are many, have memory of their own. What is not used of it costs nothing.
+
+    Libraries hand out smaller pieces from a common store, which is left with gaps if many arrays grow there by turns.
+    """
+    entry = np.dtype(kind).itemsize * int(np.prod(shape, dtype=np.int64))
+    least = _OWN_MEMORY // entry if length * entry >= _LARGE else 0
+    return np.zeros((max(length, least), *shape), kind)[:length]
 
 
 def bytes_used(arrays: Any, number: int) -> int:
@@ -257,7 +263,7 @@ def with_room_for_lists(table: ListTable, entries: int) -> ListTable:
     if 3 * len(table.numbers) >= 4 * entries:
         return table
     slots = 5 * entries // 3
-    larger = ListTable(np.zeros(slots, np.int32), np.zeros(slots, np.uint32))
+    larger = ListTable(_apart(slots, np.int32), _apart(slots, np.uint32))
     _move_lists(table, larger)
     return larger
 

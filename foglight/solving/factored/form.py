@@ -16,6 +16,7 @@ leave as it is occurs in several lines.
 Payoffs are less a constant, the commonest one, whose ends need not be kept. That changes no regret.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,6 @@ from foglight.rules import (
     returns,
     step,
 )
-from foglight.solving.factored.arrays import ROWS
 from foglight.solving.factored.parts import ends_of, side_of
 from foglight.solving.factored.products import Products
 from foglight.solving.factored.symmetry import group_of
@@ -68,9 +68,9 @@ class FactoredForm:
         if outcome.result == TOO_LARGE:
             raise TooLarge(too_large)
         symmetries = len(self.group.images)
-        ends = [sum(int(part.counts[ROWS]) for part in parts) for parts in outcome.parts]
-        self.ends = ends_of(outcome, ends, symmetries, shift)
-        made = [side_of(outcome, seat, symmetries) for seat in range(2)]
+        self.ends = ends_of(outcome, symmetries, shift)
+        with ThreadPoolExecutor(2) as pool:
+            made = list(pool.map(lambda seat: side_of(outcome, seat, symmetries), range(2)))
         self.sides = tuple(side for side, _, _ in made)
         longest = max(int(lengths.max(initial=0)) for _, _, lengths in made)
         self.pasts = tuple(pasts[:, :longest] for _, pasts, _ in made)

@@ -138,7 +138,7 @@ def side_of(outcome: Walk, seat: int, symmetries: int) -> tuple[Side, np.ndarray
         child_begins,
         children,
         actions,
-        sum((kept >> t & 1) for t in range(symmetries)) / symmetries,
+        np.asarray(sum((kept >> t & 1) for t in range(symmetries)) / symmetries),
         kept,
         entry_begins,
         fits,
@@ -230,33 +230,31 @@ def _number(most: int) -> Any:
     return np.int32 if most <= np.iinfo(np.int32).max else np.int64
 
 
-def ends_of(outcome: Walk, rows: tuple[int, int], symmetries: int, shift: float) -> Ends:
+def ends_of(outcome: Walk, symmetries: int, shift: float) -> Ends:
     """The ends ordered by the rows of either seat; takes them out of the walk."""
-    worth = np.array(
-        list(dict.fromkeys(w for region in outcome.regions for w in region.payoffs.worth.tolist())), np.float32
-    )
-    index, total = (
-        {w: k for k, w in enumerate(worth.tolist())},
-        sum(len(region.ends.codes) for region in outcome.regions),
-    )
-    kind = code_type(len(worth) * symmetries)
+    regions = outcome.regions
+    worths = dict.fromkeys(worth for region in regions for worth in region.payoffs.worth.tolist())
+    index, total = {worth: number for number, worth in enumerate(worths)}, sum(len(one.ends.codes) for one in regions)
+    kind = code_type(len(worths) * symmetries)
+    rows = [sum(int(part.counts[ROWS]) for part in parts) for parts in outcome.parts]
     first, second = (
         Meetings(np.zeros(n + 1, _number(total)), np.empty(total, np.int32), np.empty(total, kind)) for n in rows
     )
     firsts = [[int(n.shift[ROWS]) for n in _numbers(outcome, seat)] for seat in range(2)]
-    for numbers, ends, _ in outcome.regions:
+    for numbers, ends, _ in regions:
         _count_ends(ends.rows, firsts[0][numbers[0]], firsts[1][numbers[1]], first.begins, second.begins)
     np.cumsum(first.begins, out=first.begins)
     np.cumsum(second.begins, out=second.begins)
     free = second.begins[:-1].copy()
-    while outcome.regions:
-        (one, other), ends, payoffs = outcome.regions.pop()
+    while regions:
+        (one, other), ends, payoffs = regions.pop()
         codes = np.array([index[w] * symmetries + t for w in payoffs.worth.tolist() for t in range(symmetries)], kind)
         _sort_by_second(ends.rows, ends.codes, codes, firsts[0][one], firsts[1][other], free, second.rows, second.codes)
     _turn_over(*second, *first)
     _turn_over(*first, *second)
-    turns = (np.arange(len(worth) * symmetries) % symmetries).astype(np.int8)
-    return Ends((first, second), np.repeat(worth, symmetries), turns, shift)
+    worth = np.repeat(np.array(list(worths), np.float32), symmetries)
+    turns = (np.arange(len(worth)) % symmetries).astype(np.int8)
+    return Ends((first, second), worth, turns, shift)
 
 
 @kernel

@@ -242,7 +242,7 @@ def _grown(part: Part, spare: np.ndarray) -> Part:
     part.room[:] = [min(len(array) for array in arrays) for arrays in longer]
     keyed = with_room(part.keyed, int(counts[KEYED] + 2 * spare[STATES]))
     table = with_room_for_lists(part.table, int(counts[LISTS] + 2 * spare[LISTS]))
-    return Part(*longer, keyed, table, counts, part.room)
+    return Part._make([*longer, keyed, table, counts, part.room])
 
 
 def _grown_desk(desk: Desk, spare: np.ndarray, symmetries: int) -> Desk:
@@ -269,11 +269,18 @@ def _closed(part: Part) -> Part:
     counts[ITEMS] = part.lists.begins[left]
     counts[[BLOCKS, OUTCOMES]] = 0
     sizes = [int(counts[kind]) + (kind == LISTS) if kind <= ITEMS else 0 for kind in range(kinds)]
-    return Part(*map(_cut, part[:kinds], sizes), counts, part.room)
+    part, none = Part._make([*map(_cut, part[:kinds], sizes), counts, part.room]), np.zeros(0, np.int32)
+    return part._replace(
+        states=part.states._replace(seen=none, following=none),
+        sequences=part.sequences._replace(owners=none, heads=none),
+        lists=part.lists._replace(blocks=none),
+    )
 
 
 def _cut(arrays: Any, number: int) -> Any:
-    """Arrays with so many entries, in place."""
+    """Arrays with so many entries; they are changed in place, or given up if there are none."""
+    if number == 0:
+        return type(arrays)(*(array[:0].copy() for array in arrays))
     for array in arrays:
         array.resize((number, *array.shape[1:]), refcheck=False)
     return arrays
