@@ -174,10 +174,16 @@ def _parents(first, states, parents):
         free[states[k]] += 1
     left, start = 0, 0
     for i in range(len(first)):
-        last = begins[i + 1]
-        own = np.unique(sorted_parents[start:last]) if last > start + 1 else sorted_parents[start:last]
-        for k in range(len(own)):
-            sorted_parents[left] = own[k]
+        first_left, last = left, begins[i + 1]
+        for k in range(start, last):  # a few: each goes to its place among those before
+            parent, place = sorted_parents[k], left
+            while place > first_left and sorted_parents[place - 1] > parent:
+                place -= 1
+            if place > first_left and sorted_parents[place - 1] == parent:
+                continue
+            for m in range(left, place, -1):
+                sorted_parents[m] = sorted_parents[m - 1]
+            sorted_parents[place] = parent
             left += 1
         start, begins[i + 1] = last, left
     return begins, sorted_parents[:left].copy()

@@ -22,6 +22,12 @@ histories, laid-open worlds, lists and information states that a symmetry of the
 numbered once. An item is seen in the mirror image in which the seat's own actions are the first in order among all
 mirror images; its *turn* is the symmetry that leads from there to the list's own mirror image, and the turn of a list
 leads from there to the walk's. Actions that a symmetry of the seat's own past takes to each other are one sequence.
+
+Where only one sequence fits each first transition of a seat, as in games in which a failed try costs the turn, what
+follows two of them has no information state, sequence or list in common. It is found in *parts*, each of which begins as
+a copy of the *trunk*: what is known after the first transition of each seat. A *region* is what follows one first
+transition of each seat; it belongs to a part of either. Two threads walk regions that share no part. What a thread
+knows of laid-open worlds is its own. A part is always walked in the same order, whatever the number of threads.
 """
 
 from concurrent.futures import ThreadPoolExecutor
