@@ -42,8 +42,9 @@ from foglight.rules import (
 )
 from foglight.solving.factored.parts import ends_of, side_of
 from foglight.solving.factored.products import Products
+from foglight.solving.factored.steps import UNFIT
 from foglight.solving.factored.symmetry import group_of
-from foglight.solving.factored.walk import TOO_LARGE, UNFIT, walk
+from foglight.solving.factored.walk import TOO_LARGE, walk
 from foglight.solving.whole.tree import ADVICE, GIBIBYTE, TooLarge
 
 _END_BYTES = 9  # that an end takes
