@@ -98,6 +98,10 @@ def test_resuming_gives_what_one_run_gives(tmp_path, factored):
     assert fl.Solved.load(file).interval == whole.interval
     with pytest.raises(fl.BadInput, match="its game is"):
         fl.solve(small("tries=heard"), iterations=50, resume=file)
+    older = fl.Solved.load(file)
+    older.numbering = 1  # that of a file without a number
+    with pytest.raises(fl.BadInput, match="numbered its sequences in another way"):
+        fl.solve(small_game, iterations=50, resume=older)
     with pytest.raises(fl.BadInput, match="too large for external; cfr, cfr"):
         fl.solve(small_game, method="external")
     with pytest.raises(fl.BadInput, match="lp cannot go on with 40 iterations"):
@@ -313,19 +317,67 @@ def test_states_that_are_passed_over_would_not_have_changed(rules, method):
     assert [(state[name] == expected[name]).all() for name in expected] == [True] * 8
 
 
-@pytest.mark.long_plain
+def arrays_of(form):
+    """All arrays of a form, with their kinds."""
+    groups = (*form.sides, *form.ends.of, form.ends[1:3], form.pasts, form.lengths)
+    return [(array.dtype, array.tolist()) for group in groups for array in group if isinstance(array, np.ndarray)]
+
+
 @pytest.mark.parametrize("rules", RULES)
-def test_what_is_forgotten_during_a_walk_does_not_occur_again(rules, monkeypatch):
-    board, forgotten = small(rules, "rows=2,cols=3"), []
-    forget = walking._forget
-    monkeypatch.setattr(walking, "_forget", lambda *arguments: forgotten.append(forget(*arguments)))
-    form = FactoredForm(board)
-    monkeypatch.setattr(walking, "_forget", lambda *arguments: None)
-    expected = FactoredForm(board)
-    assert len(forgotten) == 3  # three of the six cells are mirror images
-    pairs = zip((*form.sides, *form.ends.of), (*expected.sides, *expected.ends.of), strict=True)
-    for ours, theirs in pairs:
-        assert all(np.array_equal(one, other) for one, other in zip(ours, theirs, strict=True))
+def test_two_threads_walk_to_the_same_form(rules, monkeypatch):
+    forms = []
+    for threads in (1, 2):
+        monkeypatch.setattr(walking, "THREADS", threads)
+        forms.append(arrays_of(FactoredForm(small(rules, "rows=2,cols=2"))))
+    assert forms[0] == forms[1] and len(forms[0]) == 2 * 14 + 2 * 3 + 2 + 4
+
+
+@pytest.mark.parametrize("size", ["rows=2,cols=2", "rows=1,cols=3"])
+@pytest.mark.parametrize("rules", RULES)
+def test_a_walk_in_parts_finds_what_a_whole_one_finds(size, rules, monkeypatch):
+    """Also that what follows different first transitions has nothing in common: nothing is found twice."""
+    parted = FactoredForm(small(rules, size))
+    parts = []
+    monkeypatch.setattr(walking._Walker, "walk_trunk", lambda walker: parts.append(walker) or 0)
+    whole = FactoredForm(small(rules, size))
+    assert len(parts) == 1 and [len(walker_parts) for walker_parts in parts[0].parts] == [0, 0]
+    for ours, theirs in zip(parted.sides, whole.sides, strict=True):
+        assert [len(array) for array in ours[:-1]] == [len(array) for array in theirs[:-1]]
+        assert ours.num_rows == theirs.num_rows
+        assert sorted(np.diff(ours.entry_begins)) == sorted(np.diff(theirs.entry_begins))
+        assert sorted(np.diff(ours.row_begins)) == sorted(np.diff(theirs.row_begins))
+    assert sorted(parted.ends.payoffs) == sorted(whole.ends.payoffs)
+    for policy in POLICIES:
+        plans, others = plans_of(parted, policy), plans_of(whole, policy)
+        assert value(parted, plans) == pytest.approx(value(whole, others), abs=1e-12)
+
+
+def test_abrupt_games_are_parted_by_the_first_transitions_of_both_seats(monkeypatch):
+    outcomes, walk = [], walking.walk
+    monkeypatch.setattr(factored_form, "walk", lambda *arguments: outcomes.append(walk(*arguments)) or outcomes[-1])
+    monkeypatch.setattr(factored_form, "ends_of", lambda outcome, *_: [len(own) for own in outcome.parts])
+    monkeypatch.setattr(factored_form, "side_of", lambda *_: (None, np.zeros((0, 0)), np.zeros(0)))
+    board = "rows=2,cols=3"  # three of the six cells are mirror images
+    assert FactoredForm(small("tries=silent,abrupt=yes", board)).ends == [3, 3]
+    assert FactoredForm(small("tries=silent", board)).ends == [3, 1]  # seat 1 may have run into the first stone or not
+
+
+def test_regions_that_share_a_part_are_walked_one_after_the_other():
+    for first, second in itertools.product(range(1, 6), repeat=2):
+        order = walking._schedule(first, second)
+        assert sorted(order) == list(itertools.product(range(first), range(second)))
+        for thread in range(2):  # a thread closes a part before it begins the next
+            own = [cell[0] for cell in order if cell[0] % 2 == thread]
+            assert [key for key, _ in itertools.groupby(own)] == list(dict.fromkeys(own))
+
+
+def test_a_walk_that_fails_in_one_thread_ends(monkeypatch):
+    def fail(part):
+        raise MemoryError
+
+    monkeypatch.setattr(walking, "_closed", fail)
+    with pytest.raises(MemoryError):
+        FactoredForm(small("tries=silent,abrupt=yes"))
 
 
 @pytest.mark.parametrize("rules", RULES)
@@ -377,7 +429,7 @@ def test_room_for_payoffs_is_made_as_they_occur(rules, monkeypatch):
 
 
 def test_many_payoffs_get_wider_codes():
-    found = arrays.new_found(small("tries=silent"), 4, 2)
+    found = arrays.new_desk(small("tries=silent"), 4, 2)
     found.ends.codes[:3] = 5, 3, 255
     kinds = [found.ends.codes.dtype.type]
     while len(found.payoffs.worth) < 1 << 16:

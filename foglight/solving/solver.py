@@ -24,7 +24,7 @@ from foglight.solving.whole.plans import best_response as respond
 from foglight.solving.whole.plans import counterfactual_values, gaps
 from foglight.solving.whole.running import Progress, run
 from foglight.solving.whole.sequences import SequenceForm, sequence_form
-from foglight.solving.whole.solved import Solved, solved, table
+from foglight.solving.whole.solved import NUMBERING, Solved, solved, table
 from foglight.solving.whole.tree import fits
 
 METHODS = (*regret.METHODS, *sampling.METHODS, "lp")
@@ -89,7 +89,7 @@ def solve(
     solver = _solver(form, method, seed, device)
     if resume is not None:
         old = resume if isinstance(resume, Solved) else Solved.load(resume, resuming=True)
-        _go_on(solver, old, str(load_game(game)), seed)
+        _go_on(form, solver, old, str(load_game(game)), seed)
     if solver.iterations > iterations:
         raise BadInput(f"{solver.iterations} iterations are done already; ask for more than that")
 
@@ -149,7 +149,7 @@ def _exact(
     if isinstance(form, FactoredForm):
         solver = FactoredRegrets(form)
         if old is not None and old.method != "lp":
-            _go_on(solver, old, str(form.game), 0)
+            _go_on(form, solver, old, str(form.game), 0)
         run(solver, iterations, lambda: _exploitability(solver), _SUPPORT, progress)
         return factored.exact_policy(solver)
     value, behaviour = equilibrium(form)
@@ -166,7 +166,7 @@ def _exact(
     )
 
 
-def _go_on(solver: Any, policy: Solved, game: str, seed: int) -> None:
+def _go_on(form: Any, solver: Any, policy: Solved, game: str, seed: int) -> None:
     """Put a policy's state into the solver, if it is of the same game, method and seed."""
     identity = {"game": game, "method": solver.method}
     if solver.method in sampling.METHODS:
@@ -178,6 +178,8 @@ def _go_on(solver: Any, policy: Solved, game: str, seed: int) -> None:
         stored = policy.state.get(name)
         if stored is None or stored.shape != array.shape or stored.dtype != array.dtype:
             raise BadInput("cannot go on with this policy: its game has changed since it was solved")
+    if isinstance(form, FactoredForm) and policy.numbering != NUMBERING:
+        raise BadInput("cannot go on with this policy: an older foglight numbered its sequences in another way")
     _restore(solver, policy.state, policy.iterations)
 
 

@@ -10,13 +10,13 @@ from foglight.randomness import mix
 from foglight.rules import Game, max_legal, new_worlds, num_actions, num_players
 
 LENGTH = 1 << 10  # of arrays at first
+_LARGE, _OWN_MEMORY = 1 << 20, 33 << 20  # bytes of arrays; up to 32 MiB may come from a common store
 PAYOFFS_AT_FIRST = 16  # different ones for which there is room
 
 
 class States(NamedTuple):
-    """Information states of both seats; each comes after those that lead to it."""
+    """Information states of a seat; each comes after those that lead to it."""
 
-    seats: np.ndarray  # int8: whose it is
     begins: np.ndarray  # int32: the sequence of its first action
     parents: np.ndarray  # int32: the first sequence found to lead to it
     seen: np.ndarray  # int32: what the seat observed of that sequence's last action
@@ -26,7 +26,7 @@ class States(NamedTuple):
 
 
 class Sequences(NamedTuple):
-    """Sequences of both seats; 0 and 1 are their roots."""
+    """Sequences of a seat; 0 is the root."""
 
     actions: np.ndarray  # int16: the last action; -1 for a root
     owners: np.ndarray  # int32: the information state at which it is taken
@@ -44,7 +44,7 @@ class Links(NamedTuple):
 class Ends(NamedTuple):
     """Where common histories end, except those that pay the shift."""
 
-    rows: np.ndarray  # int32[, 2]: the row of each seat
+    rows: np.ndarray  # int32[, 2]: the row of each seat, in its part
     codes: np.ndarray  # uint8, uint16 or int32: number of the payoff * symmetries + turn from row 0 to row 1
 
 
@@ -58,6 +58,7 @@ class Opens(NamedTuple):
     """Laid-open worlds, and what actions do there, as far as it is known."""
 
     worlds: np.ndarray  # uint64[, width]
+    names: np.ndarray  # uint64: a hash of the world
     movers: np.ndarray  # int64
     payoffs: np.ndarray  # float64[, seats], where the game is over
     pasts: np.ndarray  # int16[, levels]: a history that leads there
@@ -71,7 +72,7 @@ class Opens(NamedTuple):
 class Lists(NamedTuple):
     """List 0 holds the root of the seat."""
 
-    rows: np.ndarray  # int32: the number among the rows of its seat, plus 1; 0 if no common history ends with it
+    rows: np.ndarray  # int32: the number among the rows of its part, plus 1; 0 if no common history ends with it
     begins: np.ndarray  # uint32: the first item
     blocks: np.ndarray  # int32: the first block, plus 1; 0 for none
 
@@ -81,12 +82,13 @@ class Items(NamedTuple):
 
 
 class Blocks(NamedTuple):
-    """What the mover may do, for a list and a laid-open world in the list's mirror image."""
+    """What the mover may do, for a list and a view: a laid-open world in the list's mirror image, and what it heard."""
 
-    fields: np.ndarray  # int32[, 3]: the columns below; the last outcome is before the first of the next block
+    views: np.ndarray  # uint64: a hash of the view
+    fields: np.ndarray  # int32[, 2]: the columns below; the last outcome is before the first of the next block
 
 
-VIEW, FIRST, FOLLOWING = range(3)  # the view; the first outcome; the next block of the same list plus 1, 0 for none
+FIRST, FOLLOWING = range(2)  # the first outcome; the next block of the same list plus 1, 0 for none
 
 
 class Outcomes(NamedTuple):
@@ -99,15 +101,6 @@ class Outcomes(NamedTuple):
 SHIFTED = -1  # the game ends with the shift
 
 
-class Known(NamedTuple):
-    """What a walk remembers of one seat."""
-
-    lists: Lists
-    items: Items
-    blocks: Blocks
-    outcomes: Outcomes
-
-
 class Table(NamedTuple):
     """A hash table: numbers by key."""
 
@@ -116,36 +109,31 @@ class Table(NamedTuple):
 
 
 class ListTable(NamedTuple):
-    """A hash table of lists. Their keys are found from their items, and compared only if 16 bits agree."""
+    """A hash table of lists. Their keys are found from their items, and compared only if the upper halves agree."""
 
     numbers: np.ndarray  # int32: the list, plus 1; 0 for a free slot
-    marks: np.ndarray  # uint16
+    marks: np.ndarray  # uint32: the upper half of its key
 
 
-class Found(NamedTuple):
-    """What a walk finds, in arrays that grow."""
+class Part(NamedTuple):
+    """What a walk finds of one seat, or of all that follows one of its first transitions; the arrays grow."""
 
     states: States
     sequences: Sequences
     links: Links
-    ends: Ends
-    payoffs: Payoffs
-    opens: Opens
-    known: tuple[Known, Known]
+    lists: Lists
+    items: Items
+    blocks: Blocks
+    outcomes: Outcomes
+    keyed: Table  # of states before which the seat has observed something since its last action
+    table: ListTable
+    counts: np.ndarray  # int64[COUNTS]
+    room: np.ndarray  # int64[7]: of how many of each kind there can be
 
 
-STATES, SEQUENCES, LINKS, ENDS, PAYOFFS, OPENS = range(6)  # in `counts`: how many there are of each kind,
-LISTS, ITEMS, BLOCKS, OUTCOMES = range(6, 14, 2)  # and of these for seats 0 and 1;
-ROWS, LIVE = 14, 16  # rows of seats 0 and 1; the first list that the seat's table holds
-VIEWS, KEYED, LEVEL, FRESH, BORN = range(18, 23)  # KEYED: states in the table; BORN: states before the present block
-COUNTS = 23
-
-
-class Tables(NamedTuple):
-    states: Table  # before which the seat has observed something since its last action
-    opens: Table
-    views: Table  # of views with what the mover has observed since its last action
-    lists: tuple[ListTable, ListTable]
+STATES, SEQUENCES, LINKS, LISTS, ITEMS, BLOCKS, OUTCOMES = range(7)  # in `Part.counts`, as in `Part`;
+ROWS, KEYED, BORN = range(7, 10)  # KEYED: states in the table; BORN: states before the present block
+COUNTS = 10
 
 
 class Levels(NamedTuple):
@@ -212,67 +200,136 @@ class Room(NamedTuple):
     worlds: np.ndarray  # uint64[3, width]
 
 
-def lengthen(arrays: Any, used: int, spare: int) -> None:
-    """Make arrays longer, in place, if there is too little room."""
-    if used + spare > len(arrays[0]):
-        for array in arrays:
-            array.resize((used + used // 32 + 2 * spare, *array.shape[1:]), refcheck=False)
+class Desk(NamedTuple):
+    """What one thread works with: all but parts."""
+
+    opens: Opens
+    table: Table  # of laid-open worlds
+    ends: Ends
+    payoffs: Payoffs
+    history: Levels
+    room: Room
+    counts: np.ndarray  # int64[6]
+
+
+OPENS, ENDS, PAYOFFS, LEVEL, FRESH, CRAMPED = range(6)  # in `Desk.counts`; FRESH: the level is yet to be looked up,
+AGAIN = 2  # or again, to find what actions do; CRAMPED: that needs more room
+
+
+def lengthened(arrays: Any, used: int, spare: int) -> Any:
+    """Arrays with more room, if there is too little."""
+    if used + spare <= min(len(array) for array in arrays):
+        return arrays
+    length, longer = used + used // 32 + 2 * spare, []
+    for array in arrays:
+        shape = array.shape[1:]
+        entry = bytes_used([array], 1)
+        if array.nbytes < _LARGE <= length * entry:
+            longer.append(np.zeros((_OWN_MEMORY // entry, *shape), array.dtype))
+            longer[-1][: len(array)] = array
+        else:
+            if length > len(array):
+                array.resize((length, *shape), refcheck=False)
+            longer.append(array)
+    return type(arrays)(*longer)
+
+
+def _apart(length: int, kind: Any, *shape: int) -> np.ndarray:
+    """Zeros which, if they are many, have memory of their own. What is not used of it costs nothing.
+
+    Libraries hand out smaller pieces from a common store, which is left with gaps if many arrays grow there by turns.
+    """
+    entry = np.dtype(kind).itemsize * int(np.prod(shape, dtype=np.int64))
+    least = _OWN_MEMORY // entry if length * entry >= _LARGE else 0
+    return np.zeros((max(length, least), *shape), kind)[:length]
+
+
+def bytes_used(arrays: Any, number: int) -> int:
+    """The bytes of so many entries."""
+    return sum(array.itemsize * int(np.prod(array.shape[1:], dtype=np.int64)) * number for array in arrays)
 
 
 def with_room(table: Table, entries: int) -> Table:
     """A table with at least 4 slots for 3 entries."""
     if 3 * len(table.keys) >= 4 * entries:
         return table
-    slots = 2 * entries
-    larger = Table(np.zeros(slots, np.uint64), np.zeros(slots, np.int32))
+    larger = Table(np.zeros(2 * entries, np.uint64), np.zeros(2 * entries, np.int32))
     _move_entries(table, larger)
     return larger
 
 
-def with_more_payoffs(found: Found, symmetries: int) -> Found:
+def with_room_for_lists(table: ListTable, entries: int) -> ListTable:
+    """The same for a table of lists."""
+    if 3 * len(table.numbers) >= 4 * entries:
+        return table
+    slots = 5 * entries // 3
+    larger = ListTable(_apart(slots, np.int32), _apart(slots, np.uint32))
+    _move_lists(table, larger)
+    return larger
+
+
+def with_more_payoffs(desk: Desk, symmetries: int) -> Desk:
     """The same with room for twice as many different payoffs."""
-    worth = np.append(found.payoffs.worth, np.zeros_like(found.payoffs.worth))
-    codes = found.ends.codes.astype(_code(len(worth) * symmetries), copy=False)
-    return found._replace(payoffs=Payoffs(worth), ends=Ends(found.ends.rows, codes))
+    worth = np.append(desk.payoffs.worth, np.zeros_like(desk.payoffs.worth))
+    codes = desk.ends.codes.astype(code_type(len(worth) * symmetries), copy=False)
+    return desk._replace(payoffs=Payoffs(worth), ends=Ends(desk.ends.rows, codes))
 
 
-def _code(codes: int) -> Any:
+def code_type(codes: int) -> Any:
     """The smallest kind of number for so many codes."""
     return next(kind for kind in (np.uint8, np.uint16, np.int32) if codes <= np.iinfo(kind).max + 1)
 
 
-def new_tables() -> Tables:
-    def zeros(kind: Any) -> np.ndarray:
-        return np.zeros(2 * LENGTH, kind)
+def new_part(game: Game, levels: int, symmetries: int) -> Part:
+    """A part that knows the root of a seat, and the list that holds it."""
 
-    first, second, third = (Table(zeros(np.uint64), zeros(np.int32)) for _ in range(3))
-    lists = ListTable(zeros(np.int32), zeros(np.uint16)), ListTable(zeros(np.int32), zeros(np.uint16))
-    return Tables(first, second, third, lists)
-
-
-def new_found(game: Game, levels: int, symmetries: int) -> Found:
     def zeros(kind: Any, *shape: int) -> np.ndarray:
         return np.zeros((LENGTH, *shape), kind)
 
-    def known() -> Known:
-        lists = Lists(zeros(i32), zeros(u32), zeros(i32))
-        return Known(lists, Items(zeros(i32)), Blocks(zeros(i32, 3)), Outcomes(zeros(code), zeros(i32)))
-
-    i8, i16, i32, i64, u32, actions = np.int8, np.int16, np.int32, np.int64, np.uint32, num_actions(game)
+    i16, i32, u32, u64, actions = np.int16, np.int32, np.uint32, np.uint64, num_actions(game)
     code = np.uint8 if actions * symmetries <= 256 else i32
-    action, bits = i8 if actions < 128 else i16, np.uint8 if symmetries <= 8 else i64
-    return Found(
-        States(zeros(i8), zeros(i32), zeros(i32), zeros(i32), zeros(i32), zeros(i16), zeros(action, levels)),
+    action, bits = np.int8 if actions < 128 else i16, np.uint8 if symmetries <= 8 else np.int64
+    part = Part(
+        States(zeros(i32), zeros(i32), zeros(i32), zeros(i32), zeros(i16), zeros(action, levels)),
         Sequences(zeros(i16), zeros(i32), zeros(i32), zeros(bits)),
         Links(zeros(i32), zeros(i32)),
-        Ends(zeros(i32, 2), zeros(_code(PAYOFFS_AT_FIRST * symmetries))),
-        Payoffs(np.zeros(PAYOFFS_AT_FIRST, np.float32)),
-        Opens(
-            new_worlds(game, LENGTH), zeros(i64), zeros(float, num_players(game)), zeros(i16, levels), zeros(i64),
-            zeros(i32, symmetries), zeros(i32, actions), zeros(i32, actions), zeros(i32, actions),
-        ),
-        (known(), known()),
+        Lists(zeros(i32), zeros(u32), zeros(i32)),
+        Items(zeros(i32)),
+        Blocks(zeros(u64), zeros(i32, 2)),
+        Outcomes(zeros(code), zeros(i32)),
+        Table(zeros(u64), zeros(i32)),
+        ListTable(zeros(i32), zeros(u32)),
+        np.zeros(COUNTS, np.int64),
+        np.full(OUTCOMES + 1, LENGTH),
+    )
+    part.sequences.kept[0], part.sequences.actions[0] = (1 << symmetries) - 1, -1
+    part.counts[[SEQUENCES, LISTS, ITEMS]], part.lists.begins[1] = 1, 1
+    return part
+
+
+def copy_of(arrays: Any) -> Any:
+    """A copy of arrays, or of tuples of them."""
+    return arrays.copy() if isinstance(arrays, np.ndarray) else type(arrays)(*map(copy_of, arrays))
+
+
+def new_desk(game: Game, levels: int, symmetries: int) -> Desk:
+    def zeros(kind: Any, *shape: int) -> np.ndarray:
+        return np.zeros((LENGTH, *shape), kind)
+
+    i32, i64, actions = np.int32, np.int64, num_actions(game)
+    opens = Opens(
+        new_worlds(game, LENGTH), zeros(np.uint64), zeros(i64), zeros(float, num_players(game)),
+        zeros(np.int16, levels), zeros(i64), zeros(i32, symmetries), zeros(i32, actions), zeros(i32, actions),
+        zeros(i32, actions),
     )  # fmt: skip
+    table, (ends, payoffs) = Table(zeros(np.uint64), zeros(i32)), new_ends(symmetries)
+    room, counts = new_room(game, levels, LENGTH), np.zeros(6, np.int64)
+    return Desk(opens, table, ends, payoffs, new_levels(game, levels), room, counts)
+
+
+def new_ends(symmetries: int) -> tuple[Ends, Payoffs]:
+    codes = np.zeros(LENGTH, code_type(PAYOFFS_AT_FIRST * symmetries))
+    return Ends(np.zeros((LENGTH, 2), np.int32), codes), Payoffs(np.zeros(PAYOFFS_AT_FIRST, np.float32))
 
 
 def new_levels(game: Game, levels: int) -> Levels:
@@ -322,41 +379,41 @@ def find_slot(keys, key):
 
 
 @jitable
-def list_slot(table, known, name):
+def list_slot(table, part, name):
     """The slot of a list with this key, or -1 minus the free slot where it would go."""
-    slot = int64((name >> uint64(32)) * uint64(len(table.numbers)) >> uint64(32))
-    mark = np.uint16(name & uint64(0xFFFF))
+    mark = name >> uint64(32)
+    slot = int64(mark * uint64(len(table.numbers)) >> uint64(32))
     while table.numbers[slot] != 0:
-        if table.marks[slot] == mark and list_key(known, int64(table.numbers[slot]) - 1) == name:
+        if table.marks[slot] == mark and list_key(part, int64(table.numbers[slot]) - 1) == name:
             return slot
         slot = slot + 1 if slot + 1 < len(table.numbers) else 0
     return -1 - slot
 
 
 @jitable
-def list_key(known, number):
+def list_key(part, number):
     """The key of a list: a hash of its items in any order."""
     name = uint64(1)
-    for k in range(int64(known.lists.begins[number]), int64(known.lists.begins[number + 1])):
-        name ^= mix(uint64(known.items.codes[k]))
+    for k in range(int64(part.lists.begins[number]), int64(part.lists.begins[number + 1])):
+        name ^= mix(uint64(part.items.codes[k]))
     return mix(name)
 
 
 @jitable
 def enter_list(table, slot, name, number):
     """Enter a list at the free slot that `list_slot` gave."""
-    table.numbers[-1 - slot], table.marks[-1 - slot] = number + 1, np.uint16(name & uint64(0xFFFF))
+    table.numbers[-1 - slot], table.marks[-1 - slot] = number + 1, name >> uint64(32)
 
 
 @kernel
-def enter_lists(table, known, first, last):
-    """Enter these lists into a table."""
-    for number in range(first, last):
-        name = list_key(known, number)
-        slot = int64((name >> uint64(32)) * uint64(len(table.numbers)) >> uint64(32))
-        while table.numbers[slot] != 0:
-            slot = slot + 1 if slot + 1 < len(table.numbers) else 0
-        enter_list(table, -1 - slot, name, number)
+def _move_lists(table, larger):
+    """Move lists to a larger table; neighbours stay near each other, so this goes through both tables once."""
+    for i in range(len(table.numbers)):
+        if table.numbers[i] != 0:
+            slot = int64(uint64(table.marks[i]) * uint64(len(larger.numbers)) >> uint64(32))
+            while larger.numbers[slot] != 0:
+                slot = slot + 1 if slot + 1 < len(larger.numbers) else 0
+            larger.numbers[slot], larger.marks[slot] = table.numbers[i], table.marks[i]
 
 
 @jitable

@@ -33,8 +33,6 @@ from foglight.solving.factored.arrays import (
     SEQUENCES,
     SHIFTED,
     STATES,
-    VIEW,
-    VIEWS,
     enter,
     enter_list,
     find_slot,
@@ -76,44 +74,44 @@ def count_bits(fixed):
 
 
 @jitable
-def _lineage(found, sequence, out):
+def _lineage(part, sequence, out):
     """Write a seat's own actions up to a sequence, the last first; returns their number."""
     n = 0
-    while sequence > 1:
-        out[n] = found.sequences.actions[sequence]
+    while sequence > 0:
+        out[n] = part.sequences.actions[sequence]
         n += 1
-        sequence = found.states.parents[found.sequences.owners[sequence]]
+        sequence = part.states.parents[part.sequences.owners[sequence]]
     return n
 
 
 @jitable
-def _write_items(group, found, history, level, mover, room):
+def _write_items(group, part, history, level, mover, room):
     """Write the items of the mover's list, without their worlds; returns their number, or -1 without room."""
-    closure, known, symmetries = room.closure, found.known[mover], len(group.images)
+    closure, symmetries = room.closure, len(group.images)
     number = history.lists[level, mover]
-    start = int64(known.lists.begins[number])
-    n = int64(known.lists.begins[number + 1]) - start
+    start = int64(part.lists.begins[number])
+    n = int64(part.lists.begins[number + 1]) - start
     if n > len(closure.last):
         return -1
     for i in range(n):
-        item = int64(known.items.codes[start + i])
+        item = int64(part.items.codes[start + i])
         closure.last[i], closure.turns[i] = item // symmetries, item % symmetries
     return n
 
 
 @jitable
-def _write_world(game, group, found, tables, history, level, mover, room, i, counts):
+def _write_world(game, group, part, other, desk, level, mover, i):
     """Write a world that fits an item of the mover's list, by replaying its actions and those of an item of the other.
 
     What the mover observed of its last action is noted.
     """
-    closure, images, product, other = room.closure, group.images, group.product, 1 - mover
-    known, number = found.known[other], history.lists[level, other]
-    first = int64(known.items.codes[known.lists.begins[number]])
-    theirs = _lineage(found, first // len(images), room.other)
-    other_turn = product[history.turns[level, other], first % len(images)]
+    history, room, opens = desk.history, desk.room, desk.opens
+    closure, images, product = room.closure, group.images, group.product
+    first = int64(other.items.codes[other.lists.begins[history.lists[level, 1 - mover]]])
+    theirs = _lineage(other, first // len(images), room.other)
+    other_turn = product[history.turns[level, 1 - mover], first % len(images)]
     back = group.inverse[product[history.turns[level, mover], closure.turns[i]]]
-    mine, above, steps = _lineage(found, closure.last[i], room.own), -1, 0
+    mine, above, steps = _lineage(part, closure.last[i], room.own), -1, 0
     world, after = room.worlds[0], closure.worlds[i]
     for a in range(len(world)):
         world[a] = uint64(0)
@@ -128,7 +126,7 @@ def _write_world(game, group, found, tables, history, level, mover, room, i, cou
             action = room.own[mine]
         elif acting == CHANCE:
             above += 1
-            while found.opens.movers[history.opens[above]] != CHANCE:
+            while opens.movers[history.opens[above]] != CHANCE:
                 above += 1
             action = images[back, history.outcomes[above, history.done[above] - 1]]
         else:
@@ -139,44 +137,45 @@ def _write_world(game, group, found, tables, history, level, mover, room, i, cou
         transition(game, world, action, after)
         if acting == mover and mine == 0:
             closure.seen[i] = observe(game, world, action, after, mover)
-            landed = open_number(game, after, closure.pasts[i], steps, images[0], -1, tables.opens, found.opens, counts)
-            found.opens.seen[landed, action] = closure.seen[i]
+            landed = open_number(game, after, closure.pasts[i], steps, images[0], -1, desk)
+            opens.seen[landed, action] = closure.seen[i]
         copy_world(game, world, after)
     copy_world(game, after, world)
     closure.lengths[i] = steps
 
 
 @jitable
-def _known_state(game, group, found, tables, history, level, mover, room, i, counts):
+def _known_state(game, group, part, desk, level, mover, i):
     """The information state of an item that has been met before, found without a world; -1 if it has not.
 
     A seat that has observed nothing since its last action knows that action, what it observed of it, and no more.
     """
-    opens, last = found.opens, room.closure.last[i]
-    if last < 2 or history.memory[level, mover] != uint64(0):
+    history, closure = desk.history, desk.room.closure
+    last = closure.last[i]
+    if last == 0 or history.memory[level, mover] != uint64(0):
         return -1
-    back = group.inverse[group.product[history.turns[level, mover], room.closure.turns[i]]]
-    landed = turned_open(game, group, history.landed[level, mover], back, tables.opens, opens, counts, room.worlds)
-    seen = opens.seen[landed, found.sequences.actions[last]]
-    return _state_after(found, last, seen) if seen != NOTHING else -1
+    back = group.inverse[group.product[history.turns[level, mover], closure.turns[i]]]
+    landed = turned_open(game, group, history.landed[level, mover], back, desk)
+    seen = desk.opens.seen[landed, part.sequences.actions[last]]
+    return _state_after(part, last, seen) if seen != NOTHING else -1
 
 
 @jitable
-def _state_after(found, last, seen):
+def _state_after(part, last, seen):
     """The information state after a sequence and what the seat observed of its last action; -1 if it is not known."""
-    state = int64(found.sequences.heads[last]) - 1
-    while state >= 0 and found.states.seen[state] != seen:
-        state = int64(found.states.following[state]) - 1
+    state = int64(part.sequences.heads[last]) - 1
+    while state >= 0 and part.states.seen[state] != seen:
+        state = int64(part.states.following[state]) - 1
     return state
 
 
 @jitable
-def _state_of(game, group, found, tables, mover, room, i, k, by_key, counts):
+def _state_of(game, group, part, room, mover, i, k, by_key):
     """The information state of an item with a world and k legal actions; a new one is added, with its sequences.
 
     It is known by its last sequence and what the seat observed of it, or by its key, if the seat observed more.
     """
-    states, sequences, closure, actions = found.states, found.sequences, room.closure, room.actions
+    states, sequences, closure, actions, counts = part.states, part.sequences, room.closure, room.actions, part.counts
     last = closure.last[i]
     fixed, reps, name, slot = int64(sequences.kept[last]), 0, uint64(0), 0
     for j in range(k):
@@ -185,20 +184,18 @@ def _state_of(game, group, found, tables, mover, room, i, k, by_key, counts):
             room.ranks[j] = reps
             reps += 1
     if by_key:
-        name = key(game, closure.worlds[i], mover)
-        if mover == 1:
-            name = mix(name)
-        slot = find_slot(tables.states.keys, name)
+        name = uint64(key(game, closure.worlds[i], mover))
+        slot = find_slot(part.keyed.keys, name)
         if slot >= 0:
-            return int64(tables.states.numbers[slot])
+            return int64(part.keyed.numbers[slot])
     else:
-        state = _state_after(found, last, closure.seen[i])
+        state = _state_after(part, last, closure.seen[i])
         if state >= 0:
             return state
     state, begin_at = counts[STATES], counts[SEQUENCES]
-    states.seats[state], states.begins[state], states.parents[state] = mover, begin_at, last
+    states.begins[state], states.parents[state] = begin_at, last
     if by_key:
-        enter(tables.states, slot, name, state)
+        enter(part.keyed, slot, name, state)
         counts[KEYED] += 1
     else:
         states.seen[state], states.following[state] = closure.seen[i], sequences.heads[last]
@@ -224,25 +221,23 @@ def _add_link(links, state, parent, counts):
 
 
 @jitable
-def _note_transition(game, group, found, tables, seen, mover, room, i, action, counts):
+def _note_transition(game, group, desk, seen, mover, i, action):
     """Note what an action does in a laid-open world: that of item i in the list's mirror image."""
-    closure, opens, world, after = room.closure, found.opens, room.worlds[1], room.worlds[2]
+    closure, opens, world, after = desk.room.closure, desk.opens, desk.room.worlds[1], desk.room.worlds[2]
     image = group.images[closure.turns[i]]
     replay(game, closure.pasts[i], closure.lengths[i], image, world, after)
     transition(game, world, action, after)
     opens.heard[seen, action] = observe(game, world, action, after, 1 - mover)
-    opens.after[seen, action] = 1 + open_number(
-        game, after, closure.pasts[i], closure.lengths[i], image, action, tables.opens, opens, counts
-    )
+    opens.after[seen, action] = 1 + open_number(game, after, closure.pasts[i], closure.lengths[i], image, action, desk)
 
 
 @jitable
-def _copy_actions(found, state, room, counts):
+def _copy_actions(part, state, room):
     """Write the actions of an information state, which stand for no others; returns their number."""
-    begin_at = int64(found.states.begins[state])
-    k = counts[SEQUENCES] if state + 1 == counts[STATES] else int64(found.states.begins[state + 1])
+    begin_at, counts = int64(part.states.begins[state]), part.counts
+    k = counts[SEQUENCES] if state + 1 == counts[STATES] else int64(part.states.begins[state + 1])
     for j in range(k - begin_at):
-        room.actions[j], room.ranks[j] = found.sequences.actions[begin_at + j], j
+        room.actions[j], room.ranks[j] = part.sequences.actions[begin_at + j], j
     return k - begin_at
 
 
@@ -273,18 +268,18 @@ def _kind_of(opens, seen, action, room, labels):
 
 
 @jitable
-def _expand(game, group, found, tables, history, level, mover, seen, room, counts):
+def _expand(game, group, part, other, desk, level, mover, seen):
     """Find what the mover may do; returns the number of common transitions, or -1 without room.
 
     The items of its list are seen one by one. What follows from each by private actions is added from `start` on. An
     item of the list gets a world only if one is needed.
     """
+    opens, history, room = desk.opens, desk.history, desk.room
     closure, moves, labels, actions = room.closure, room.moves, room.labels, room.actions
     images, product, inverse = group.images, group.product, group.inverse
-    states, sequences, opens = found.states, found.sequences, found.opens
-    kinds, number = history.kinds[level], 0
+    states, sequences, kinds, number = part.states, part.sequences, history.kinds[level], 0
     kinds[:] = _UNKNOWN
-    items = _write_items(group, found, history, level, mover, room)
+    items = _write_items(group, part, history, level, mover, room)
     if items < 0:
         return -1
     n, start, source, i, extras, moved = items, items, 0, 0, 0, 0
@@ -292,15 +287,15 @@ def _expand(game, group, found, tables, history, level, mover, seen, room, count
         fixed, turn = int64(sequences.kept[closure.last[i]]), closure.turns[i]
         state, k = -1, 0
         if i < items and fixed == 1:
-            state = _known_state(game, group, found, tables, history, level, mover, room, i, counts)
+            state = _known_state(game, group, part, desk, level, mover, i)
             if state >= 0:
-                k = _copy_actions(found, state, room, counts)
+                k = _copy_actions(part, state, room)
         if i < items and not (state >= 0 and _all_common(opens, seen, images[turn], actions, k)):
-            _write_world(game, group, found, tables, history, level, mover, room, i, counts)
+            _write_world(game, group, part, other, desk, level, mover, i)
         if state < 0:
             k = legal(game, closure.worlds[i], actions)
             by_key = i < items and history.memory[level, mover] != uint64(0)
-            state = _state_of(game, group, found, tables, mover, room, i, k, by_key, counts)
+            state = _state_of(game, group, part, room, mover, i, k, by_key)
         closure.states[i] = state
         for j in range(k):
             image, how = first_image(group, fixed, actions[j])
@@ -314,7 +309,7 @@ def _expand(game, group, found, tables, history, level, mover, seen, room, count
             m = kinds[real]
             if m == _UNKNOWN:
                 if opens.after[seen, real] == 0:
-                    _note_transition(game, group, found, tables, seen, mover, room, i, real, counts)
+                    _note_transition(game, group, desk, seen, mover, i, real)
                 m, number = _kind_of(opens, seen, real, room, number)
                 kinds[real] = m
             if m != _PRIVATE:
@@ -354,15 +349,15 @@ def _expand(game, group, found, tables, history, level, mover, seen, room, count
                 break
     for e in range(extras):
         child = closure.states[moves.item[e]]
-        if child >= counts[BORN]:
-            _add_link(found.links, child, moves.parent[e], counts)
+        if child >= part.counts[BORN]:
+            _add_link(part.links, child, moves.parent[e], part.counts)
     return number
 
 
 @jitable
-def _add_list(group, found, tables, room, mover, m, counts):
+def _add_list(group, part, room, m):
     """The list of a common transition, and its turn; a new one is added."""
-    moves, known, symmetries, product = room.moves, found.known[mover], len(group.images), group.product
+    moves, counts, symmetries, product = room.moves, part.counts, len(group.images), group.product
     best, how = uint64(0), 0
     for t in range(symmetries):
         name, i = uint64(1), room.labels.heads[m]
@@ -372,80 +367,71 @@ def _add_list(group, found, tables, room, mover, m, counts):
         if t == 0 or name < best:
             best, how = name, t
     best = mix(best)  # the first of several hashes is small
-    slot = list_slot(tables.lists[mover], known, best)
+    slot = list_slot(part.table, part, best)
     if slot >= 0:
-        return int64(tables.lists[mover].numbers[slot]) - 1, group.inverse[how]
-    number = counts[LISTS + mover]
-    counts[LISTS + mover] += 1
-    enter_list(tables.lists[mover], slot, best, number)
+        return int64(part.table.numbers[slot]) - 1, group.inverse[how]
+    number = counts[LISTS]
+    counts[LISTS] += 1
+    enter_list(part.table, slot, best, number)
     i = room.labels.heads[m]
     while i >= 0:
-        known.items.codes[counts[ITEMS + mover]] = moves.last[i] * symmetries + product[how, moves.turns[i]]
-        counts[ITEMS + mover] += 1
+        part.items.codes[counts[ITEMS]] = moves.last[i] * symmetries + product[how, moves.turns[i]]
+        counts[ITEMS] += 1
         i = moves.following[i]
-    known.lists.rows[number], known.lists.blocks[number] = 0, 0
-    known.lists.begins[number + 1] = counts[ITEMS + mover]
+    part.lists.rows[number], part.lists.blocks[number] = 0, 0
+    part.lists.begins[number + 1] = counts[ITEMS]
     return number, group.inverse[how]
 
 
 @jitable
-def _add_block(group, shift, found, tables, room, mover, view, labels, counts):
+def _add_block(group, shift, part, desk, view, labels):
     """Add what the mover may do, as far as it has been found; returns the number of the block."""
-    blocks, outcomes, opens = found.known[mover].blocks.fields, found.known[mover].outcomes, found.opens
-    block = counts[BLOCKS + mover]
-    counts[BLOCKS + mover] += 1
+    outcomes, opens, room, counts = part.outcomes, desk.opens, desk.room, part.counts
+    block, fields = counts[BLOCKS], part.blocks.fields
+    counts[BLOCKS] += 1
     counts[BORN] = counts[STATES]
-    blocks[block, VIEW], blocks[block, FIRST], blocks[block, FOLLOWING] = view, counts[OUTCOMES + mover], 0
+    part.blocks.views[block], fields[block, FIRST], fields[block, FOLLOWING] = view, counts[OUTCOMES], 0
     for m in range(labels):
-        e, after, turn = counts[OUTCOMES + mover], room.labels.opens[m], 0
-        counts[OUTCOMES + mover] += 1
+        e, after, turn = counts[OUTCOMES], room.labels.opens[m], 0
+        counts[OUTCOMES] += 1
         outcomes.lists[e] = SHIFTED
         if opens.movers[after] != TERMINAL or opens.payoffs[after, 0] != shift:
-            outcomes.lists[e], turn = _add_list(group, found, tables, room, mover, m, counts)
+            outcomes.lists[e], turn = _add_list(group, part, room, m)
         outcomes.codes[e] = room.labels.actions[m] * len(group.images) + turn
-    blocks[block + 1, FIRST] = counts[OUTCOMES + mover]
+    fields[block + 1, FIRST] = counts[OUTCOMES]
     return block
 
 
 @jitable
-def _view(seen, memory, turn, tables, counts):
-    """A number for a laid-open world and what the mover has observed since its last action."""
-    if memory == uint64(0):
-        return seen
-    name = mix(mix(memory + uint64(turn)) ^ uint64(seen))
-    slot = find_slot(tables.views.keys, name)
-    if slot >= 0:
-        return -1 - int64(tables.views.numbers[slot])
-    enter(tables.views, slot, name, counts[VIEWS])
-    counts[VIEWS] += 1
-    return -counts[VIEWS]
+def _view(name, memory, turn):
+    """A hash of a laid-open world and what the mover has observed since its last action."""
+    return name if memory == uint64(0) else uint64(mix(mix(memory + uint64(turn)) ^ name))
 
 
 @jitable
-def look_up(game, group, shift, found, tables, history, level, mover, room, counts):
-    """Find the outcomes of a level; returns whether there was room."""
-    turn = history.turns[level, mover]
-    seen = turned_open(
-        game, group, history.opens[level], group.inverse[turn], tables.opens, found.opens, counts, room.worlds
-    )
+def look_up(game, group, shift, part, other, desk, level, mover, again):
+    """Find the outcomes of a level, if need be once more; returns whether there was room."""
+    history = desk.history
+    turn, here = history.turns[level, mover], history.lists[level, mover]
+    seen = turned_open(game, group, history.opens[level], group.inverse[turn], desk)
     history.seen[level] = seen
-    view = _view(seen, history.memory[level, mover], turn, tables, counts)
-    blocks, here, lists = found.known[mover].blocks.fields, history.lists[level, mover], found.known[mover].lists
+    view = _view(desk.opens.names[seen], history.memory[level, mover], turn)
+    fields, views, lists = part.blocks.fields, part.blocks.views, part.lists
     block, last = int64(lists.blocks[here]) - 1, -1
-    while block >= 0 and blocks[block, VIEW] != view:
-        last, block = block, int64(blocks[block, FOLLOWING]) - 1
-    if block < 0 or history.alike[level] != 1:
-        labels = _expand(game, group, found, tables, history, level, mover, seen, room, counts)
+    while block >= 0 and views[block] != view:
+        last, block = block, int64(fields[block, FOLLOWING]) - 1
+    if block < 0 or history.alike[level] != 1 or again:
+        labels = _expand(game, group, part, other, desk, level, mover, seen)
         if labels < 0:
             return False
         for m in range(labels):
-            history.actions[level, m] = room.labels.actions[m]
+            history.actions[level, m] = desk.room.labels.actions[m]
         if block < 0:
-            block = _add_block(group, shift, found, tables, room, mover, view, labels, counts)
+            block = _add_block(group, shift, part, desk, view, labels)
             if last < 0:
                 lists.blocks[here] = block + 1
             else:
-                blocks[last, FOLLOWING] = block + 1
-    history.begins[level] = blocks[block, FIRST]
-    history.sizes[level] = int64(blocks[block + 1, FIRST]) - history.begins[level]
+                fields[last, FOLLOWING] = block + 1
+    history.begins[level] = fields[block, FIRST]
+    history.sizes[level] = int64(fields[block + 1, FIRST]) - history.begins[level]
     return True

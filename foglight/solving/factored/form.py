@@ -16,6 +16,7 @@ leave as it is occurs in several lines.
 Payoffs are less a constant, the commonest one, whose ends need not be kept. That changes no regret.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -39,10 +40,11 @@ from foglight.rules import (
     returns,
     step,
 )
-from foglight.solving.factored.parts import Ends, meetings_of, side_of
+from foglight.solving.factored.parts import ends_of, side_of
 from foglight.solving.factored.products import Products
+from foglight.solving.factored.steps import UNFIT
 from foglight.solving.factored.symmetry import group_of
-from foglight.solving.factored.walk import TOO_LARGE, UNFIT, walk
+from foglight.solving.factored.walk import TOO_LARGE, walk
 from foglight.solving.whole.tree import ADVICE, GIBIBYTE, TooLarge
 
 _END_BYTES = 9  # that an end takes
@@ -67,14 +69,13 @@ class FactoredForm:
         if outcome.result == TOO_LARGE:
             raise TooLarge(too_large)
         symmetries = len(self.group.images)
-        self.sides = tuple(side_of(outcome, seat, symmetries) for seat in (0, 1))
-        worth = np.repeat(outcome.payoffs.worth, symmetries)
-        turns = (np.arange(len(worth)) % symmetries).astype(np.int8)
-        self.ends = Ends(meetings_of(outcome, self.sides), worth, turns, shift)
-        states = outcome.states
-        longest = int(states.lengths.max(initial=0))
-        self.pasts = tuple(states.pasts[states.seats == seat, :longest] for seat in range(2))
-        self.lengths = tuple(states.lengths[states.seats == seat] for seat in range(2))
+        self.ends = ends_of(outcome, symmetries, shift)
+        with ThreadPoolExecutor(2) as pool:
+            made = list(pool.map(lambda seat: side_of(outcome, seat, symmetries), range(2)))
+        self.sides = tuple(side for side, _, _ in made)
+        longest = max(int(lengths.max(initial=0)) for _, _, lengths in made)
+        self.pasts = tuple(pasts[:, :longest] for _, pasts, _ in made)
+        self.lengths = tuple(lengths for _, _, lengths in made)
 
     @property
     def num_states(self) -> int:

@@ -30,20 +30,20 @@ def replay(game, past, length, image, world, room):
 
 
 @jitable
-def open_number(game, world, past, length, image, action, table, opens, counts):
+def open_number(game, world, past, length, image, action, desk):
     """The number of a world when laid open; it comes after the mirror image of a past, and an action unless that is -1.
 
     A new one is added.
     """
-    n = counts[OPENS]
+    opens, n = desk.opens, desk.counts[OPENS]
     copy_world(game, opens.worlds[n], world)
     lay_open(game, opens.worlds[n])
     code = uint64(position(game, opens.worlds[n]))
-    slot = find_slot(table.keys, code)
+    slot = find_slot(desk.table.keys, code)
     if slot >= 0:
-        return int64(table.numbers[slot])
-    enter(table, slot, code, n)
-    counts[OPENS], opens.movers[n], opens.lengths[n] = n + 1, player(game, world), length
+        return int64(desk.table.numbers[slot])
+    enter(desk.table, slot, code, n)
+    desk.counts[OPENS], opens.names[n], opens.movers[n], opens.lengths[n] = n + 1, code, player(game, world), length
     if opens.movers[n] == TERMINAL:
         returns(game, world, opens.payoffs[n])
     for a in range(length):
@@ -56,11 +56,12 @@ def open_number(game, world, past, length, image, action, table, opens, counts):
 
 
 @jitable
-def turned_open(game, group, number, turn, table, opens, counts, worlds):
+def turned_open(game, group, number, turn, desk):
     """The number of the mirror image of a laid-open world."""
+    opens, worlds = desk.opens, desk.room.worlds
     if opens.turned[number, turn] == 0:
         image, past, length = group.images[turn], opens.pasts[number], opens.lengths[number]
         replay(game, past, length, image, worlds[0], worlds[1])
-        other = open_number(game, worlds[0], past, length, image, -1, table, opens, counts)
+        other = open_number(game, worlds[0], past, length, image, -1, desk)
         opens.turned[number, turn], opens.turned[other, group.inverse[turn]] = other + 1, number + 1
     return int64(opens.turned[number, turn]) - 1

@@ -10,6 +10,7 @@ import numpy as np
 from numpy import int64
 
 from foglight.compile import kernel
+from foglight.solving.factored.arrays import ITEMS, LINKS, ROWS, SEQUENCES, STATES, code_type
 from foglight.solving.factored.walk import Walk
 
 
@@ -61,74 +62,173 @@ class Ends(NamedTuple):
         return np.stack([first, self.of[0].rows], axis=1)
 
 
-def side_of(outcome: Walk, seat: int, symmetries: int) -> Side:
-    """One seat's part, with its information states and sequences numbered anew; takes its rows out of the walk."""
-    own = outcome.states.seats == seat
-    numbers = np.cumsum(own, dtype=np.int32) - 1
-    sizes = np.diff(np.append(outcome.states.begins, np.int32(len(outcome.sequences.actions))))
-    own_sequences = np.concatenate([[seat == 0, seat == 1], np.repeat(own, sizes)])
-    states, sequences = int(own.sum()), int(own_sequences.sum())
-    renumbered = np.cumsum(own_sequences, dtype=np.int32) - 1
-    further = own[outcome.links.states]
-    owners = np.append(np.arange(states, dtype=np.int32), numbers[outcome.links.states[further]])
-    parents = np.append(outcome.states.parents[own], outcome.links.parents[further])
-    links = np.unique(owners * np.int64(sequences) + renumbered[parents])  # mirror images give the same ones
-    parents, owners = (links % sequences).astype(np.int32), (links // sequences).astype(np.int32)
-    del links, numbers, sizes, further
-    by_parent = np.argsort(parents, kind="stable")
-    child_begins = np.searchsorted(parents[by_parent], np.arange(sequences + 1, dtype=np.int32)).astype(np.int32)
-    children = owners[by_parent]
-    del by_parent
-    entry_begins = np.zeros(sequences + 1, np.int64)
-    (lists, items), outcome.rows[seat] = outcome.rows[seat], None
-    row_begins = np.zeros(int(lists.rows.max(initial=0)) + 1, _number(len(items.codes)))
-    rows, turns, fitting = _entries(lists, items.codes, renumbered, symmetries, entry_begins, row_begins)
-    kept = outcome.sequences.kept[own_sequences]
-    return Side(
-        np.append(renumbered[outcome.states.begins[own]], np.int32(sequences)),
-        outcome.sequences.kept[outcome.states.parents[own]],
-        np.searchsorted(owners, np.arange(states + 1, dtype=np.int32)).astype(np.int32),
+class _Numbers(NamedTuple):
+    """How the information states, sequences and rows of a part are numbered among all of its seat.
+
+    The trunk, with which every part begins, comes first; then what the parts have of their own, one part after another.
+    """
+
+    trunk: Any  # by kind, how many the parts have in common; the others are shifted by
+    shift: Any  # int64[3]
+
+    def __call__(self, kind: int, numbers: np.ndarray) -> np.ndarray:
+        """The numbers among all of a seat, int32."""
+        return numbers + np.where(numbers < self.trunk[kind], 0, self.shift[kind]).astype(np.int32)
+
+
+def _numbers(outcome: Walk, seat: int) -> list[_Numbers]:
+    """By part, how it is numbered."""
+    kinds = [STATES, SEQUENCES, ROWS]
+    trunk, shift, result = outcome.trunk[seat][kinds], np.zeros(3, np.int64), []
+    for part in outcome.parts[seat]:
+        result.append(_Numbers(dict(zip(kinds, trunk, strict=True)), dict(zip(kinds, shift.copy(), strict=True))))
+        shift += part.counts[kinds] - trunk
+    return result
+
+
+def _joined(arrays: list[np.ndarray], trunk: int) -> np.ndarray:
+    """An array of all parts: the trunk, and what each has of its own."""
+    return np.concatenate([array if number == 0 else array[trunk:] for number, array in enumerate(arrays)])
+
+
+def side_of(outcome: Walk, seat: int, symmetries: int) -> tuple[Side, np.ndarray, np.ndarray]:
+    """One seat's part, with histories that lead to its information states, and their lengths."""
+    parts, numbers = outcome.parts[seat], _numbers(outcome, seat)
+    trunk = {kind: int(outcome.trunk[seat][kind]) for kind in (STATES, SEQUENCES, LINKS)}
+
+    def of_states(name: str) -> np.ndarray:
+        return _joined([getattr(part.states, name) for part in parts], trunk[STATES])
+
+    def of_sequences(name: str) -> np.ndarray:
+        return _joined([getattr(part.sequences, name) for part in parts], trunk[SEQUENCES])
+
+    def renumbered(kind: int, arrays: Any, first: int) -> np.ndarray:
+        return _joined([number(kind, array) for number, array in zip(numbers, arrays, strict=True)], first)
+
+    actions, kept = of_sequences("actions"), of_sequences("kept")
+    begins = renumbered(SEQUENCES, [part.states.begins for part in parts], trunk[STATES])
+    first = renumbered(SEQUENCES, [part.states.parents for part in parts], trunk[STATES])
+    link_begins, parents = _parents(
+        first,
+        renumbered(STATES, [part.links.states for part in parts], trunk[LINKS]),
+        renumbered(SEQUENCES, [part.links.parents for part in parts], trunk[LINKS]),
+    )
+    fixed = kept[first]
+    del first
+    child_begins, children = _children(link_begins, parents, len(actions))
+    entries, rows = (sum(int(part.counts[kind]) for part in parts) for kind in (ITEMS, ROWS))
+    entry_begins, row_begins = np.zeros(len(actions) + 1, np.int64), np.zeros(rows + 1, _number(entries))
+    of_parts = [
+        (part.lists, part.items.codes, n.trunk[SEQUENCES], n.shift[SEQUENCES], n.shift[ROWS])
+        for part, n in zip(parts, numbers, strict=True)
+    ]
+    for own in of_parts:
+        _count_entries(*own, symmetries, entry_begins, row_begins)
+    np.cumsum(entry_begins, out=entry_begins)
+    np.cumsum(row_begins, out=row_begins)
+    free = entry_begins[:-1].copy()
+    fitting, fits, turns = np.empty(entries, np.int32), np.empty(entries, np.int32), np.empty(entries, np.int8)
+    for own in of_parts:
+        _write_entries(*own, symmetries, row_begins, free, fits, turns, fitting)
+    side = Side(
+        np.append(begins, np.int32(len(actions))),
+        fixed,
+        link_begins,
         parents,
         child_begins,
         children,
-        outcome.sequences.actions[own_sequences],
-        sum((kept >> t & 1) for t in range(symmetries)) / symmetries,
+        actions,
+        np.asarray(sum((kept >> t & 1) for t in range(symmetries)) / symmetries),
         kept,
         entry_begins,
-        rows,
+        fits,
         turns,
         row_begins,
         fitting,
-        len(row_begins) - 1,
+        rows,
     )
+    lengths, pasts = of_states("lengths"), of_states("pasts")
+    parts.clear()
+    return side, pasts, lengths
 
 
 @kernel
-def _entries(lists, items, numbers, symmetries, begins, row_begins):
-    """The rows that each sequence of a seat fits, with their turns, and the sequences that fit each row.
+def _parents(first, states, parents):
+    """The sequences that lead to each information state, in order: the first, and those of further links.
 
-    Writes where those of a sequence and of a row begin.
+    Mirror images give the same link more than once.
     """
-    of_row = np.zeros(len(row_begins) - 1, np.int32)
-    for i in range(len(lists.rows) - 1):
-        if lists.rows[i]:
-            of_row[lists.rows[i] - 1] = i
-            row_begins[lists.rows[i]] = int64(lists.begins[i + 1]) - int64(lists.begins[i])
-            for k in range(int64(lists.begins[i]), int64(lists.begins[i + 1])):
-                begins[numbers[items[k] // symmetries] + 1] += 1
-    for r in range(len(of_row)):
-        row_begins[r + 1] += row_begins[r]
-    for s in range(len(begins) - 1):
+    begins = np.zeros(len(first) + 1, np.int32)
+    for i in range(len(first)):
+        begins[i + 1] = 1
+    for k in range(len(states)):
+        begins[states[k] + 1] += 1
+    for i in range(len(first)):
+        begins[i + 1] += begins[i]
+    sorted_parents, free = np.empty(begins[-1], np.int32), begins[:-1].copy()
+    for i in range(len(first)):
+        sorted_parents[free[i]] = first[i]
+        free[i] += 1
+    for k in range(len(states)):
+        sorted_parents[free[states[k]]] = parents[k]
+        free[states[k]] += 1
+    left, start = 0, 0
+    for i in range(len(first)):
+        first_left, last = left, begins[i + 1]
+        for k in range(start, last):  # a few: each goes to its place among those before
+            parent, place = sorted_parents[k], left
+            while place > first_left and sorted_parents[place - 1] > parent:
+                place -= 1
+            if place > first_left and sorted_parents[place - 1] == parent:
+                continue
+            for m in range(left, place, -1):
+                sorted_parents[m] = sorted_parents[m - 1]
+            sorted_parents[place] = parent
+            left += 1
+        start, begins[i + 1] = last, left
+    return begins, sorted_parents[:left].copy()
+
+
+@kernel
+def _children(link_begins, parents, sequences):
+    """The information states that each sequence leads to, and where those of a sequence begin."""
+    begins, children = np.zeros(sequences + 1, np.int32), np.empty(len(parents), np.int32)
+    for k in range(len(parents)):
+        begins[parents[k] + 1] += 1
+    for s in range(sequences):
         begins[s + 1] += begins[s]
-    rows, turns, free = np.zeros(begins[-1], np.int32), np.zeros(begins[-1], np.int8), begins[:-1].copy()
-    sequences, n = np.zeros(begins[-1], np.int32), 0
+    free = begins[:-1].copy()
+    for i in range(len(link_begins) - 1):
+        for k in range(link_begins[i], link_begins[i + 1]):
+            children[free[parents[k]]] = i
+            free[parents[k]] += 1
+    return begins, children
+
+
+@kernel
+def _count_entries(lists, items, trunk, shift, first_row, symmetries, entry_begins, row_begins):
+    """Count the entries of each sequence and of each row, in the place after it."""
+    for i in range(len(lists.rows) - 1):
+        row_begins[first_row + lists.rows[i]] = int64(lists.begins[i + 1]) - int64(lists.begins[i])
+    for k in range(len(items)):
+        s = items[k] // symmetries
+        entry_begins[s + 1 if s < trunk else s + 1 + shift] += 1
+
+
+@kernel
+def _write_entries(lists, items, trunk, shift, first_row, symmetries, row_begins, free, rows, turns, sequences):
+    """Write the rows that each sequence of a part fits, with their turns, and the sequences that fit each row."""
+    of_row = np.empty(len(lists.rows) - 1, np.int32)
+    for i in range(len(of_row)):
+        of_row[lists.rows[i] - 1] = i
     for r in range(len(of_row)):
+        n = int64(row_begins[first_row + r])
         for k in range(int64(lists.begins[of_row[r]]), int64(lists.begins[of_row[r] + 1])):
-            s = numbers[items[k] // symmetries]
-            rows[free[s]], turns[free[s]], sequences[n] = r, items[k] % symmetries, s
+            own = items[k] // symmetries
+            s = own if own < trunk else own + shift
+            rows[free[s]], turns[free[s]], sequences[n] = first_row + r, items[k] - own * symmetries, s
             free[s] += 1
             n += 1
-    return rows, turns, sequences
 
 
 def _number(most: int) -> Any:
@@ -136,38 +236,47 @@ def _number(most: int) -> Any:
     return np.int32 if most <= np.iinfo(np.int32).max else np.int64
 
 
-def meetings_of(outcome: Walk, sides: Any) -> tuple[Meetings, Meetings]:
+def ends_of(outcome: Walk, symmetries: int, shift: float) -> Ends:
     """The ends ordered by the rows of either seat; takes them out of the walk."""
-    rows, codes = outcome.ends.pop()
+    regions = outcome.regions
+    worths = dict.fromkeys(worth for region in regions for worth in region.payoffs.worth.tolist())
+    index, total = {worth: number for number, worth in enumerate(worths)}, sum(len(one.ends.codes) for one in regions)
+    kind = code_type(len(worths) * symmetries)
+    rows = [sum(int(part.counts[ROWS]) for part in parts) for parts in outcome.parts]
     first, second = (
-        Meetings(np.zeros(side.num_rows + 1, _number(len(codes))), np.empty(len(codes), np.int32), np.empty_like(codes))
-        for side in sides
+        Meetings(np.zeros(n + 1, _number(total)), np.empty(total, np.int32), np.empty(total, kind)) for n in rows
     )
-    _write_begins(rows, first.begins, second.begins)
-    _sort_by_second(rows, codes, *second)
-    del rows, codes
+    firsts = [[int(n.shift[ROWS]) for n in _numbers(outcome, seat)] for seat in range(2)]
+    for numbers, ends, _ in regions:
+        _count_ends(ends.rows, firsts[0][numbers[0]], firsts[1][numbers[1]], first.begins, second.begins)
+    np.cumsum(first.begins, out=first.begins)
+    np.cumsum(second.begins, out=second.begins)
+    free = second.begins[:-1].copy()
+    while regions:
+        (one, other), ends, payoffs = regions.pop()
+        codes = np.array([index[w] * symmetries + t for w in payoffs.worth.tolist() for t in range(symmetries)], kind)
+        _sort_by_second(ends.rows, ends.codes, codes, firsts[0][one], firsts[1][other], free, second.rows, second.codes)
     _turn_over(*second, *first)
     _turn_over(*first, *second)
-    return first, second
+    worth = np.repeat(np.array(list(worths), np.float32), symmetries)
+    turns = (np.arange(len(worth)) % symmetries).astype(np.int8)
+    return Ends((first, second), worth, turns, shift)
 
 
 @kernel
-def _write_begins(rows, first, second):
+def _count_ends(rows, first_row, second_row, first, second):
+    """Count the ends of each row of either seat, in the place after it."""
     for e in range(len(rows)):
-        first[rows[e, 0] + 1] += 1
-        second[rows[e, 1] + 1] += 1
-    for begins in (first, second):
-        for r in range(len(begins) - 1):
-            begins[r + 1] += begins[r]
+        first[first_row + rows[e, 0] + 1] += 1
+        second[second_row + rows[e, 1] + 1] += 1
 
 
 @kernel
-def _sort_by_second(rows, codes, begins, others, sorted_codes):
-    free = begins[:-1].copy()
+def _sort_by_second(rows, codes, new_codes, first_row, second_row, free, others, sorted_codes):
     for e in range(len(codes)):
-        place = free[rows[e, 1]]
-        others[place], sorted_codes[place] = rows[e, 0], codes[e]
-        free[rows[e, 1]] += 1
+        r = second_row + rows[e, 1]
+        others[free[r]], sorted_codes[free[r]] = first_row + rows[e, 0], new_codes[codes[e]]
+        free[r] += 1
 
 
 @kernel

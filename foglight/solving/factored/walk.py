@@ -22,30 +22,28 @@ histories, laid-open worlds, lists and information states that a symmetry of the
 numbered once. An item is seen in the mirror image in which the seat's own actions are the first in order among all
 mirror images; its *turn* is the symmetry that leads from there to the list's own mirror image, and the turn of a list
 leads from there to the walk's. Actions that a symmetry of the seat's own past takes to each other are one sequence.
+
+Where only one sequence fits each first transition of a seat, as in games in which a failed try costs the turn, what
+follows two of them has no information state, sequence or list in common. It is found in *parts*, each of which begins
+as a copy of the *trunk*: what is known after the first transition of each seat. A *region* is what follows one first
+transition of each seat; it belongs to a part of either. Two threads walk regions that share no part. What a thread
+knows of laid-open worlds is its own. A part is always walked in the same order, whatever the number of threads.
 """
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy import int64, uint64
+from numpy import int64
 
-from foglight.compile import jitable, kernel
-from foglight.rules import (
-    CHANCE,
-    TERMINAL,
-    Game,
-    begin,
-    chance,
-    max_legal,
-    num_actions,
-    observe,
-    transition,
-)
+from foglight.compile import kernel
+from foglight.rules import CHANCE, TERMINAL, Game, max_legal, num_actions
 from foglight.solving.factored.arrays import (
     BLOCKS,
     COUNTS,
+    CRAMPED,
     ENDS,
-    FOLLOWING,
     FRESH,
     ITEMS,
     KEYED,
@@ -53,48 +51,47 @@ from foglight.solving.factored.arrays import (
     LEVEL,
     LINKS,
     LISTS,
-    LIVE,
     OPENS,
     OUTCOMES,
     PAYOFFS,
-    ROWS,
     SEQUENCES,
     STATES,
-    VIEWS,
+    Desk,
     Ends,
-    Found,
-    Known,
-    Links,
-    ListTable,
+    Part,
     Payoffs,
-    Sequences,
-    States,
-    Tables,
-    enter_lists,
-    lengthen,
-    new_found,
-    new_levels,
+    bytes_used,
+    copy_of,
+    lengthened,
+    new_desk,
+    new_ends,
+    new_part,
     new_room,
-    new_tables,
     with_more_payoffs,
     with_room,
+    with_room_for_lists,
 )
-from foglight.solving.factored.expansion import count_bits, look_up
-from foglight.solving.factored.opens import open_number, recall, turned_open
+from foglight.solving.factored.steps import ALL, FINE, FULL, TURNED, UNFIT, walk_on
 from foglight.solving.factored.symmetry import Group
 
-FINE, UNFIT, TOO_LARGE, FULL, BACK = range(5)  # how a walk ended; UNFIT: mirror images have other transitions
+TOO_LARGE, STOPPED = 3, 4  # beside FINE, UNFIT and FULL: how a walk ended
+THREADS = 2
+
+
+class Region(NamedTuple):
+    """The ends of the common histories that begin with a first transition of each seat."""
+
+    parts: tuple[int, int]  # by seat, the number of the part with its rows
+    ends: Ends
+    payoffs: Payoffs
 
 
 class Walk(NamedTuple):
-    """What a walk found: arrays without room to grow. Ends, and the rows of each seat, can be taken out."""
+    """What a walk found: arrays without room to grow, which can be taken out."""
 
-    states: States
-    sequences: Sequences
-    links: Links
-    payoffs: Payoffs
-    ends: list[Ends]
-    rows: list[Any]  # by seat, the lists and their items
+    parts: tuple[list[Part], list[Part]]  # by seat
+    trunk: list[np.ndarray]  # by seat, how many of each kind are the same in all of its parts
+    regions: list[Region]
     result: int  # FINE, UNFIT or TOO_LARGE
 
 
@@ -103,109 +100,204 @@ def walk(game: Game, group: Group, length: int, shift: float, most: float) -> Wa
 
     A walk whose arrays take more than `most` bytes ends early.
     """
-    levels, actions, symmetries = length + 2, num_actions(game), len(group.images)
-    counts = np.zeros(COUNTS, np.int64)
-    counts[[SEQUENCES, FRESH]] = 2, 1
-    found, history, tables = new_found(game, levels, symmetries), new_levels(game, levels), new_tables()
-    room = new_room(game, levels, LENGTH)
-    found.sequences.kept[:2], found.sequences.actions[:2] = (1 << symmetries) - 1, -1
-    for seat, known in enumerate(found.known):  # list 0
-        counts[[LISTS + seat, ITEMS + seat, LIVE + seat]] = 1
-        known.lists.begins[1], known.items.codes[0] = 1, seat * symmetries
-    history.alike[0], history.odds[0] = (1 << symmetries) - 1, 1.0
-    result = FULL
-    while result in (FULL, BACK):
-        if result == BACK:
-            mover = int(found.opens.movers[history.opens[0]])
-            _forget(found.known[mover], tables.lists[mover], mover, int(history.sizes[0]), counts)
-        if counts[FRESH] == 2:  # an expansion needs more room
-            room = new_room(game, levels, 2 * len(room.closure.last))
-            counts[FRESH] = 1
-        spare = _spare(len(room.closure.last), max_legal(game), actions, symmetries)
-        tables = _grow(found, tables, counts, spare)
-        if counts[PAYOFFS] == len(found.payoffs.worth):
-            found = with_more_payoffs(found, symmetries)
-        if _bytes((found, tables)) > most:
-            result = TOO_LARGE
-        else:
-            result = _walk_on(game, group, shift, spare, found, tables, history, room, counts)
-    for seat, known in enumerate(found.known):
-        left = int(_keep_rows(known, int(counts[LIVE + seat]), int(counts[LISTS + seat])))
-        for array in known.lists:
-            array.resize(left + 1, refcheck=False)
-        known.items.codes.resize(int(known.lists.begins[left]), refcheck=False)
-    return Walk(
-        _used(found.states, counts[STATES]),
-        _used(found.sequences, counts[SEQUENCES]),
-        _used(found.links, counts[LINKS]),
-        _used(found.payoffs, counts[PAYOFFS]),
-        [_used(found.ends, counts[ENDS])],
-        [(known.lists, known.items) for known in found.known],
-        result,
-    )
+    walker = _Walker(game, group, length + 2, shift, most)
+    mover = walker.walk_trunk()
+    trunk = [parts[0].counts.copy() for parts in walker.parts]
+    regions = walker.walk_regions(mover)
+    return Walk(walker.parts, trunk, regions, walker.result)
 
 
-def _used(arrays: Any, number: int) -> Any:
-    """The same arrays without room to grow."""
-    return type(arrays)(*(array[:number] for array in arrays))
+class _Walker:
+    """A walk over all regions. Parts and desks are held here, since they are replaced when they grow."""
+
+    def __init__(self, game: Game, group: Group, levels: int, shift: float, most: float) -> None:
+        self.game, self.group, self.levels, self.shift, self.most = game, group, levels, shift, most
+        symmetries = len(group.images)
+        self.parts = [new_part(game, levels, symmetries)], [new_part(game, levels, symmetries)]
+        self.lists: list[list[int]] = [[ALL], [ALL]]  # by seat, the first list of each part
+        self.bytes: dict[Any, int] = {}
+        self.result = FINE
+
+    def walk_trunk(self) -> int:
+        """Walk the first transition of each seat, and part what follows, if it can be parted; returns who moves first.
+
+        What follows has nothing in common for different first transitions if only one sequence fits each.
+        """
+        desk, symmetries = self.new_desk(), len(self.group.images)
+        desk = self.walk_region(desk, (0, 0), 0)
+        mover = int(desk.opens.movers[0])
+        if mover in (CHANCE, TERMINAL):
+            return 0
+        outcomes = self.parts[mover][0].outcomes.codes[: self.parts[mover][0].counts[OUTCOMES]]
+        after = desk.opens.after[0, outcomes.astype(np.int64) // symmetries] - 1
+        if (desk.opens.movers[after] != 1 - mover).any():
+            return mover
+        self.walk_region(desk, (0, 0), 1)
+        for seat, (part,) in enumerate(self.parts):
+            lists, items = int(part.counts[LISTS]), part.items.codes[1 : part.counts[ITEMS]] // symmetries
+            if lists > 1 and len(set(items.tolist())) == len(items) == lists - 1:
+                self.lists[seat] = list(range(1, lists))
+                self.parts[seat][:] = [copy_of(part) for _ in self.lists[seat]]
+        return mover
+
+    def walk_regions(self, mover: int) -> list[Region]:
+        """Walk all regions, in one thread or two, with the same results.
+
+        Two regions that share a part are always walked in the same order. The first seat to move forgets a part early.
+        """
+        order = _schedule(len(self.lists[mover]), len(self.lists[1 - mover]))
+        done, regions = {cell: Event() for cell in order}, {}
+
+        def walk_some(desk: Desk, cells: list[tuple[int, int]]) -> None:
+            for cell in cells:
+                earlier = [other for other in order[: order.index(cell)] if other[0] == cell[0] or other[1] == cell[1]]
+                try:
+                    for other in earlier:
+                        done[other].wait()
+                    numbers = cell if mover == 0 else cell[::-1]
+                    desk = self.walk_region(desk, numbers, -1)
+                    regions[numbers] = Region(numbers, *_taken(desk))
+                    self.bytes[numbers] = bytes_used(desk.ends, int(desk.counts[ENDS]))
+                    for side in range(2):
+                        if cell == [other for other in order if other[side] == cell[side]][-1]:
+                            seat = mover if side == 0 else 1 - mover
+                            self.parts[seat][cell[side]] = _closed(self.parts[seat][cell[side]])
+                            self.bytes[seat, cell[side], "part"] = _bytes(self.parts[seat][cell[side]])
+                except BaseException:
+                    self.result = STOPPED
+                    for event in done.values():  # nobody shall wait for what will not be walked
+                        event.set()
+                    raise
+                done[cell].set()
+
+        shares = [order] if THREADS == 1 else [[cell for cell in order if cell[0] % 2 == k] for k in range(2)]
+        with ThreadPoolExecutor(len(shares)) as pool:
+            try:
+                for future in [pool.submit(walk_some, self.new_desk(), share) for share in shares]:
+                    future.result()
+            except BaseException:
+                self.result = STOPPED
+                raise
+        return [regions[numbers] for numbers in sorted(regions)]
+
+    def new_desk(self) -> Desk:
+        desk = new_desk(self.game, self.levels, len(self.group.images))
+        desk.history.alike[0], desk.history.odds[0] = (1 << len(self.group.images)) - 1, 1.0
+        return desk
+
+    def walk_region(self, desk: Desk, numbers: tuple[int, int], deepest: int) -> Desk:
+        """Walk the common histories that begin with the first lists of these parts, down to a level; -1: to the end."""
+        symmetries, actions, result = len(self.group.images), num_actions(self.game), FULL
+        only = np.array([self.lists[seat][number] for seat, number in enumerate(numbers)])
+        ends, payoffs = new_ends(symmetries)
+        desk = desk._replace(ends=ends, payoffs=payoffs)
+        desk.counts[[ENDS, PAYOFFS, LEVEL, CRAMPED]], desk.counts[FRESH] = 0, 1
+        while result == FULL and self.result == FINE:
+            if desk.counts[CRAMPED]:  # an expansion needs more room
+                desk = desk._replace(room=new_room(self.game, self.levels, 2 * len(desk.room.closure.last)))
+                desk.counts[CRAMPED] = 0
+            spare = _spare(len(desk.room.closure.last), max_legal(self.game), actions, symmetries)
+            desk = _grown_desk(desk, spare, symmetries)
+            for seat, number in enumerate(numbers):
+                self.parts[seat][number] = _grown(self.parts[seat][number], spare)
+                self.bytes[seat, number, "part"] = _bytes(self.parts[seat][number])
+            self.bytes[id(desk.history)] = bytes_used(desk.opens, int(desk.counts[OPENS])) + bytes_used(
+                desk.ends, int(desk.counts[ENDS])
+            )
+            if sum(list(self.bytes.values())) > self.most:
+                result = TOO_LARGE
+            else:
+                parts = self.parts[0][numbers[0]], self.parts[1][numbers[1]]
+                result = walk_on(self.game, self.group, self.shift, deepest, only, spare, parts, desk)
+        if result in (UNFIT, TOO_LARGE):
+            self.result = result
+        return desk
+
+
+def _schedule(first: int, second: int) -> list[tuple[int, int]]:
+    """All pairs of parts of the seat that moves first and of the other, in an order that suits one thread and two.
+
+    Of two threads, one takes the even parts of the first seat and the other takes the odd ones; they go through the
+    parts of the second seat half a round apart, so that they seldom have to wait for each other.
+    """
+
+    def place(cell: tuple[int, int]) -> tuple[int, int, int]:
+        return cell[0] // 2, (cell[1] - cell[0] % 2 * (second // 2)) % second, cell[0]
+
+    return sorted(((a, b) for a in range(first) for b in range(second)), key=place)
 
 
 def _spare(items: int, legal: int, actions: int, symmetries: int) -> np.ndarray:
     """What one step may add at most, by kind."""
-    spare, moves = np.zeros(COUNTS, np.int64), items * legal
-    spare[STATES], spare[KEYED], spare[SEQUENCES], spare[LINKS] = items, items, moves, moves
-    spare[ITEMS], spare[LISTS], spare[OUTCOMES] = moves, actions + 1, actions + 1
-    spare[ENDS] = spare[VIEWS] = 1
-    spare[BLOCKS] = 2
-    spare[OPENS] = 2 * items + (actions + 2) * symmetries
+    spare, moves = np.zeros(COUNTS + 1, np.int64), items * legal
+    spare[STATES], spare[SEQUENCES], spare[LINKS], spare[ITEMS] = items, moves, moves, moves
+    spare[LISTS], spare[OUTCOMES], spare[BLOCKS] = actions + 1, actions + 1, 2
+    spare[TURNED] = (actions + 2) * symmetries
     return spare
 
 
-def _grow(found: Found, tables: Tables, counts: np.ndarray, spare: np.ndarray) -> Tables:
-    """Make room for some steps; returns the tables, of which some may be new."""
-    for kind, arrays in enumerate(found[: OPENS + 1]):
-        lengthen(arrays, int(counts[kind]), 2 * int(spare[kind]))
-    for seat, known in enumerate(found.known):
-        for kind, own in zip((LISTS, ITEMS, BLOCKS, OUTCOMES), known, strict=True):
-            lengthen(own, int(counts[kind + seat]), 2 * int(spare[kind]))
-    states, opens, views = (
-        with_room(table, int(counts[kind] + spare[kind]))
-        for table, kind in zip(tables[:3], (KEYED, OPENS, VIEWS), strict=True)
+def _grown(part: Part, spare: np.ndarray) -> Part:
+    """The same part with room for some steps."""
+    counts = part.counts
+    longer = [lengthened(part[kind], int(counts[kind]), 2 * int(spare[kind])) for kind in range(OUTCOMES + 1)]
+    part.room[:] = [min(len(array) for array in arrays) for arrays in longer]
+    keyed = with_room(part.keyed, int(counts[KEYED] + 2 * spare[STATES]))
+    table = with_room_for_lists(part.table, int(counts[LISTS] + 2 * spare[LISTS]))
+    return Part._make([*longer, keyed, table, counts, part.room])
+
+
+def _grown_desk(desk: Desk, spare: np.ndarray, symmetries: int) -> Desk:
+    """The same desk with room for some steps."""
+    counts, opens = desk.counts, int(2 * spare[STATES] + spare[TURNED])
+    if counts[PAYOFFS] == len(desk.payoffs.worth):
+        desk = with_more_payoffs(desk, symmetries)
+    return desk._replace(
+        opens=lengthened(desk.opens, int(counts[OPENS]), 2 * opens),
+        table=with_room(desk.table, int(counts[OPENS]) + 2 * opens),
+        ends=lengthened(desk.ends, int(counts[ENDS]), LENGTH),
     )
-    for seat, known in enumerate(found.known):
-        table, live = tables.lists[seat], int(counts[LIVE + seat])
-        entries = int(counts[LISTS + seat] + spare[LISTS]) - live
-        if 3 * len(table.numbers) < 4 * entries:
-            for array in table:
-                array.resize(5 * entries // 2, refcheck=False)
-            table.numbers[:] = 0
-            enter_lists(table, known, live, int(counts[LISTS + seat]))
-    return Tables(states, opens, views, tables.lists)
 
 
-def _bytes(arrays: Any) -> int:
-    return arrays.nbytes if isinstance(arrays, np.ndarray) else sum(_bytes(part) for part in arrays)
+def _taken(desk: Desk) -> tuple[Ends, Payoffs]:
+    """The ends of a desk, without room to grow."""
+    return _cut(desk.ends, int(desk.counts[ENDS])), Payoffs(desk.payoffs.worth[: desk.counts[PAYOFFS]])
 
 
-def _forget(known: Known, table: ListTable, seat: int, size: int, counts: np.ndarray) -> None:
-    """Forget what followed a first transition of the seat that moves first, which has `size` of them.
+def _closed(part: Part) -> Part:
+    """A part with its lists that have rows, without what only the walk needs, and without room to grow."""
+    counts, kinds = part.counts, len(Part._fields) - 2
+    counts[LISTS] = left = int(_keep_rows(part.lists, part.items.codes, int(counts[LISTS])))
+    counts[ITEMS] = part.lists.begins[left]
+    counts[[BLOCKS, OUTCOMES]] = 0
+    sizes = [int(counts[kind]) + (kind == LISTS) if kind <= ITEMS else 0 for kind in range(kinds)]
+    part, none = Part._make([*map(_cut, part[:kinds], sizes), counts, part.room]), np.zeros(0, np.int32)
+    return part._replace(
+        states=part.states._replace(seen=none, following=none),
+        sequences=part.sequences._replace(owners=none, heads=none),
+        lists=part.lists._replace(blocks=none),
+    )
 
-    No list occurs under two of them. Those with rows are kept, without blocks; so is the first block.
-    """
-    first = max(int(counts[LIVE + seat]), 1 + int(known.outcomes.lists[:size].max(initial=0)))
-    left = int(_keep_rows(known, first, int(counts[LISTS + seat])))
-    known.lists.blocks[1:left], known.blocks.fields[0, FOLLOWING] = 0, 0
-    counts[LISTS + seat], counts[LIVE + seat], counts[ITEMS + seat] = left, left, known.lists.begins[left]
-    counts[BLOCKS + seat], counts[OUTCOMES + seat] = 1, size
-    table.numbers[:] = 0
+
+def _cut(arrays: Any, number: int) -> Any:
+    """Arrays with so many entries; they are changed in place, or given up if there are none."""
+    if number == 0:
+        return type(arrays)(*(array[:0].copy() for array in arrays))
+    for array in arrays:
+        array.resize((number, *array.shape[1:]), refcheck=False)
+    return arrays
+
+
+def _bytes(part: Part) -> int:
+    """The bytes of a part, without room to grow."""
+    used = sum(bytes_used(part[kind], int(part.counts[kind])) for kind in range(OUTCOMES + 1))
+    return used + bytes_used(part.keyed, len(part.keyed.keys)) + bytes_used(part.table, len(part.table.numbers))
 
 
 @kernel
-def _keep_rows(known, first, last):
-    """Keep lists with rows among these, and move them together; returns the number of lists left."""
-    lists, codes = known.lists, known.items.codes
-    left, free = first, int64(lists.begins[first])
-    for i in range(first, last):
+def _keep_rows(lists, codes, last):
+    """Keep the lists with rows, and move them together; returns their number."""
+    left, free = 0, 0
+    for i in range(last):
         if lists.rows[i]:
             for k in range(int64(lists.begins[i]), int64(lists.begins[i + 1])):
                 codes[free] = codes[k]
@@ -214,150 +306,3 @@ def _keep_rows(known, first, last):
             left += 1
             lists.begins[left] = free
     return left
-
-
-@kernel
-def _walk_on(game, group, shift, spare, found, tables, history, room, counts):
-    return _walk(game, group, shift, spare, found, tables, history, room, counts)
-
-
-@jitable
-def _mirrored_before(group, history, level, mover, label):
-    """Whether a mirror image of the next common history was walked before (-1 if there is none), and what is alike."""
-    turn = history.turns[level, mover]
-    action = group.images[turn, history.actions[level, label]]
-    earlier, alike = 0, 0
-    for t in range(len(group.images)):
-        if history.alike[level] >> t & 1:
-            image = history.kinds[level, group.images[group.inverse[turn], group.images[t, action]]]
-            if image < 0:
-                return -1, 0
-            if image < label:
-                earlier = 1
-            if image == label:
-                alike |= 1 << t
-    return earlier, alike
-
-
-@jitable
-def _walk(game, group, shift, spare, found, tables, history, room, counts):
-    """Walk until the end, or until something is full; the walk can then go on."""
-    opens, ends, symmetries = found.opens, found.ends, len(group.images)
-    if counts[OPENS] == 0:
-        begin(game, room.worlds[0])
-        pasts = room.closure.pasts[0]
-        open_number(game, room.worlds[0], pasts, 0, group.images[0], -1, tables.opens, opens, counts)
-    while counts[LEVEL] >= 0:
-        level = counts[LEVEL]
-        mover = opens.movers[history.opens[level]]
-        if counts[FRESH]:
-            if _is_full(found, tables, spare, mover, counts):
-                return FULL
-            if mover == CHANCE:
-                world = opens.worlds[history.opens[level]]
-                history.sizes[level] = chance(game, world, history.outcomes[level], history.shares[level])
-            elif not look_up(game, group, shift, found, tables, history, level, mover, room, counts):
-                counts[FRESH] = 2
-                return FULL
-            counts[FRESH], history.done[level] = 0, 0
-        label, below = history.done[level], level + 1
-        if label == history.sizes[level]:
-            counts[LEVEL] -= 1
-            if level == 1 and opens.movers[history.opens[0]] != CHANCE:
-                return BACK
-            continue
-        if counts[ENDS] == len(ends.codes) or counts[PAYOFFS] == len(found.payoffs.worth):
-            return FULL
-        history.done[level] += 1
-        for seat in range(2):
-            history.lists[below, seat], history.turns[below, seat] = (
-                history.lists[level, seat],
-                history.turns[level, seat],
-            )
-            history.memory[below, seat], history.landed[below, seat] = (
-                history.memory[level, seat],
-                history.landed[level, seat],
-            )
-        history.alike[below], history.odds[below] = history.alike[level], history.odds[level]
-        if mover == CHANCE:
-            here, action = history.opens[level], history.outcomes[level, label]
-            transition(game, opens.worlds[here], action, room.worlds[2])
-            for seat in range(2):
-                observation = observe(game, opens.worlds[here], action, room.worlds[2], seat)
-                history.memory[below, seat] = recall(history.memory[level, seat], observation)
-            after = open_number(
-                game, room.worlds[2], opens.pasts[here], opens.lengths[here], group.images[0], action, tables.opens,
-                opens, counts,
-            )  # fmt: skip
-            history.odds[below] *= history.shares[level, label]
-        else:
-            turn = history.turns[level, mover]
-            if history.alike[level] != 1:
-                earlier, history.alike[below] = _mirrored_before(group, history, level, mover, label)
-                if earlier < 0:
-                    return UNFIT
-                if earlier:
-                    continue
-            outcomes, e = found.known[mover].outcomes, history.begins[level] + label
-            code, here = int64(outcomes.codes[e]), history.seen[level]
-            action = code // symmetries
-            after, heard = int64(opens.after[here, action]) - 1, int64(opens.heard[here, action])
-            if opens.movers[after] != TERMINAL:
-                after = turned_open(game, group, after, turn, tables.opens, opens, counts, room.worlds)
-            history.lists[below, mover] = outcomes.lists[e]
-            history.turns[below, mover] = group.product[turn, code - action * symmetries]
-            history.memory[below, mover], history.landed[below, mover] = uint64(0), after
-            history.memory[below, 1 - mover] = recall(history.memory[level, 1 - mover], heard)
-        history.opens[below] = after
-        if opens.movers[after] != TERMINAL:
-            counts[LEVEL], counts[FRESH] = below, 1
-        elif opens.payoffs[after, 0] != shift:
-            times = symmetries / count_bits(history.alike[below])
-            worth = np.float32(history.odds[below] * (opens.payoffs[after, 0] - shift) * times)
-            _add_end(group, found, history, below, worth, counts)
-    return FINE
-
-
-@jitable
-def _is_full(found, tables, spare, mover, counts):
-    """Whether a step may need more room than there is."""
-    if mover != CHANCE:
-        known = found.known[mover]
-        if (
-            counts[LISTS + mover] + spare[LISTS] >= len(known.lists.rows)
-            or counts[ITEMS + mover] + spare[ITEMS] > len(known.items.codes)
-            or counts[BLOCKS + mover] + spare[BLOCKS] > len(known.blocks.fields)
-            or counts[OUTCOMES + mover] + spare[OUTCOMES] > len(known.outcomes.lists)
-            or 4 * (counts[LISTS + mover] + spare[LISTS] - counts[LIVE + mover]) > 3 * len(tables.lists[mover].numbers)
-        ):
-            return True
-    return (
-        counts[STATES] + spare[STATES] > len(found.states.begins)
-        or counts[SEQUENCES] + spare[SEQUENCES] > len(found.sequences.owners)
-        or counts[LINKS] + spare[LINKS] > len(found.links.states)
-        or counts[OPENS] + spare[OPENS] > len(found.opens.movers)
-        or 4 * (counts[KEYED] + spare[KEYED]) > 3 * len(tables.states.keys)
-        or 4 * (counts[OPENS] + spare[OPENS]) > 3 * len(tables.opens.keys)
-        or 4 * (counts[VIEWS] + spare[VIEWS]) > 3 * len(tables.views.keys)
-    )
-
-
-@jitable
-def _add_end(group, found, history, level, worth, counts):
-    """Add the end of a common history."""
-    ends, worths, n = found.ends, found.payoffs.worth, counts[ENDS]
-    counts[ENDS] += 1
-    for seat in range(2):
-        number, rows = history.lists[level, seat], found.known[seat].lists.rows
-        if rows[number] == 0:
-            counts[ROWS + seat] += 1
-            rows[number] = counts[ROWS + seat]
-        ends.rows[n, seat] = rows[number] - 1
-    kind = 0
-    while kind < counts[PAYOFFS] and worths[kind] != worth:
-        kind += 1
-    if kind == counts[PAYOFFS]:
-        worths[kind] = worth
-        counts[PAYOFFS] += 1
-    turn = group.product[group.inverse[history.turns[level, 0]], history.turns[level, 1]]
-    ends.codes[n] = kind * len(group.images) + turn

@@ -20,7 +20,7 @@ from foglight.solving.factored.symmetry import Group
 from foglight.solving.whole.sequences import SequenceForm
 from foglight.version import __version__
 
-_FORMAT = 1
+_FORMAT = 2  # 1: factored forms were numbered in another way
 
 
 class Choices(NamedTuple):

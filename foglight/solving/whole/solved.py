@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from foglight.solving.whole.policy_table import PolicyTable
 
 _FORMAT = 1
+NUMBERING = 2  # how factored forms number their sequences; solver states of another numbering cannot go on
 
 
 class Solved(Tabular):
@@ -48,6 +49,7 @@ class Solved(Tabular):
     state: dict[str, np.ndarray]  # the solver's arrays
     exploitability: float
     value: float  # expected payoff of seat 0 if all seats play the policy
+    numbering: int = NUMBERING  # of the sequences in `state`, if the form was factored
     complete: bool = True  # False: solved where rules cannot run, so that there is no table yet; resuming makes it
     interval: tuple[float, float] | None = None  # that holds the value of a two-seat zero-sum game, by best responses
     proved: str | None = None  # the value of the game as a fraction, such as "2/3", if it is proved
@@ -93,7 +95,7 @@ class Solved(Tabular):
 
     def save(self, path: str | Path) -> None:
         """Write the policy to a file, whole or not at all."""
-        facts = {name: getattr(self, name) for name in (*_FACTS, "interval", "proved", "complete")}
+        facts = {name: getattr(self, name) for name in (*_FACTS, "interval", "proved", "complete", "numbering")}
         header = json.dumps({"foglight": __version__, "format": _FORMAT, **facts})
         arrays: dict[str, Any] = {
             "header": np.array(header),
@@ -120,6 +122,7 @@ class Solved(Tabular):
                 policy.proved = header.get("proved")
                 policy.interval = tuple(header["interval"]) if header.get("interval") else None
                 policy.complete = bool(header.get("complete", True))
+                policy.numbering = int(header.get("numbering", 1))
         except OSError as error:
             raise BadInput(f"cannot read {path}: {error.strerror or error}") from None
         except BadInput:
