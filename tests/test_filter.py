@@ -136,6 +136,13 @@ def test_contradictions():
         fl.history_filter("phantom_ttt", [9], viewer=0, limit=5)
 
 
+@pytest.mark.parametrize("game", ["kuhn_poker", "leduc_poker", "oh_hell", "three_sat"])
+def test_nothing_is_not_an_observation(game):
+    """The public observes nothing when a card is dealt, and NOTHING in a list would pass for such a transition."""
+    with pytest.raises(ValueError, match="NOTHING is not an observation"):
+        fl.history_filter(game, [fl.NOTHING])
+
+
 def test_ranges_are_the_information_states_within_a_public_state():
     state = fl.new_state("leduc_poker")
     for action in (0, 3, 2, 1, 5):

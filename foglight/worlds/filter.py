@@ -22,7 +22,7 @@ from foglight.frames import Framed
 from foglight.games import is_openspiels, load_game
 from foglight.names import BadInput, unknown
 from foglight.policies import weigh
-from foglight.rules import CHANCE, PUBLIC, Game, formula, num_players
+from foglight.rules import CHANCE, NOTHING, PUBLIC, Game, formula, num_players
 from foglight.state import State, as_state
 from foglight.worlds.deals.cards import (
     card_marginals,
@@ -77,6 +77,8 @@ class HistoryFilter(Framed):
             raise BadInput(
                 f"there is no viewer {viewer}; give a seat from 0 to {num_players(self.game) - 1}, or PUBLIC"
             )
+        if NOTHING in self.observations:
+            raise BadInput("NOTHING is not an observation: give only what the viewer observes")
         self.policy, self._mover = policy, mover
         self._worker: Any
         if method == "auto" and is_trick_taking(self.game):
