@@ -16,7 +16,7 @@ from foglight.search.limited.search import LimitedSearch, Plan
 from foglight.worlds.tracker import Worlds
 
 _GADGETS = ("none", "resolve", "maxmargin", "mixed", "auto")
-_PURIFY = ("no", "yes", "auto")
+_PURIFY = ("no", "yes", "one", "auto")
 _MOST_ACTIONS = 3  # of a purified strategy
 
 
@@ -44,10 +44,11 @@ class Kluss(Searcher):
     expansion: Annotated[int, "who explores when the tree grows", OneOf("one_sided", "both")] = 0
     purify: Annotated[
         int,
-        f"whether to play at most {_MOST_ACTIONS} actions, all of them stable, or only the most likely one; "
-        "auto: yes, except in a game that is held whole",
+        f"whether to play fewer actions than the strategy has; yes: at most {_MOST_ACTIONS}, all of them stable, or the "
+        "most likely one where the last strategy was not safe; one: always the most likely one; "
+        "auto: one, except in a game that is held whole",
         OneOf(*_PURIFY),
-    ] = 2
+    ] = 3
     iterate: Annotated[
         int,
         "which strategy of CFR+ counts: that of the last iteration, or the average; "
@@ -127,6 +128,8 @@ class Kluss(Searcher):
             return said.strategy
         pure = np.zeros(len(said.strategy))
         pure[int(np.argmax(said.strategy))] = 1.0
+        if purify in ("one", "auto"):
+            return pure
         mixed = np.where(said.stable, said.strategy, 0.0)
         mixed[np.argsort(-mixed, kind="stable")[_MOST_ACTIONS:]] = 0.0
         mixed = mixed / mixed.sum() if mixed.sum() > 0.0 else pure
