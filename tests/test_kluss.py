@@ -347,6 +347,26 @@ def test_a_king_in_the_corner_is_in_danger(fen):
     assert 0.1 < value < 1.0
 
 
+def test_purification_says_how_many_actions_are_played():
+    """One, at most three, or all actions of the strategy; in a game that is held whole, all of them."""
+    played = {}
+    for options in ("purify=no,small=0", "purify=yes,small=0", "purify=one,small=0", "small=0", "purify=auto"):
+        agent = fl.load_agent(f"kluss(iterations=3000,{options})")
+        state = fl.new_state("kuhn_poker")
+        for move in ("queen", "jack", "pass"):  # a jack bluffs one time in three
+            state.play(state.parse_action(move))
+        fl.Seat(agent, state.game, 1, 0, state.observations(1))
+        agent.act(state.actions())
+        notes = agent.explain().notes
+        played[options] = [share > 0.0 for share in notes["odds"]].count(True)
+        if options in ("purify=no,small=0", "purify=auto"):
+            assert notes["odds"] == notes["strategy"]
+        assert notes["odds"][int(np.argmax(notes["strategy"]))] == max(notes["odds"])
+    assert played["purify=one,small=0"] == played["small=0"] == 1
+    assert 1 <= played["purify=yes,small=0"] <= 3
+    assert played["purify=no,small=0"] > 1 and played["purify=auto"] > 1
+
+
 def test_three_seats_are_refused():
     with pytest.raises(BadInput, match="two seats"):
         fl.load_agent("kluss").start("oh_hell(players=3)", 0, 0)
