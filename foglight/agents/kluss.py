@@ -44,8 +44,8 @@ class Kluss(Searcher):
     expansion: Annotated[int, "who explores when the tree grows", OneOf("one_sided", "both")] = 0
     purify: Annotated[
         int,
-        f"whether to play fewer actions than the strategy has; yes: at most {_MOST_ACTIONS}, all of them stable, or the "
-        "most likely one where the last strategy was not safe; one: always the most likely one; "
+        "whether to play fewer actions than the strategy has; one: only the most likely one; "
+        f"yes: that one where the last strategy was not safe, else at most {_MOST_ACTIONS}, all of them stable; "
         "auto: one, except in a game that is held whole",
         OneOf(*_PURIFY),
     ] = 3

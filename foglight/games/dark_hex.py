@@ -29,11 +29,20 @@ _SILENT = 1  # of the parameter `tries`
 _MOST = 8
 # by number of columns: the leftmost cell of every row
 _LEFT = np.array([sum(1 << i for i in range(0, 64, cols)) if cols else 0 for cols in range(_MOST + 1)], np.uint64)
-_FILLS = 128  # ways to fill the board that an evaluation looks at
-# sets of cells that x gets if they are empty: each at random, then its complement; the same for all positions, so that
-# positions are compared under the same luck
-_HALF = np.random.default_rng(1).integers(0, 2**64, _FILLS // 2, np.uint64)
-_FILL = np.stack([_HALF, ~_HALF], 1).ravel()
+_FILLS = 128  # ways to fill the board that an evaluation looks at, at least
+_CERTAINTY = 3.0  # of an evaluation: the power of a share of boards
+_CHANCE = np.random.default_rng(1)  # always the same, so that positions are compared under the same luck
+# empty cells that x gets: at random, then the complement
+_LUCK = np.stack([_luck := _CHANCE.integers(0, 2**64, _FILLS // 2, np.uint64), ~_luck], 1).ravel()
+# by number of empty cells: cells of the other seat that the mover gets, with probability 1 / number
+_TEMPO = np.stack(
+    [
+        np.packbits(_CHANCE.random((_FILLS, 64)) * max(number, 1) < 1.0, axis=1).view(np.uint64)[:, 0]
+        for number in range(_MOST * _MOST + 1)
+    ]
+)
+# by area: a bit for each board that fits into a word, where its first cell is
+_FIRST = np.array([sum(1 << i for i in range(0, 64 - area + 1, area)) if area else 0 for area in range(65)], np.uint64)
 
 
 @game
@@ -173,30 +182,52 @@ def sight_features(game, world, seat, out):
 
 @implements(DarkHex)
 def evaluation(game, world, seat):
-    """The share of boards, filled at random, that the seat wins, less the share that it loses.
+    """How sure the seat may be to win, from the share p of boards, filled at random, that it wins.
 
-    Every empty cell goes to either seat with probability 1/2. In half of the boards the mover gets one cell of the
-    other seat in addition: to move is worth half a stone. A full board has exactly one winner, so that only x is asked.
+        p^3 - (1 - p)^3
+        ---------------
+        p^3 + (1 - p)^3
+
+    Every empty cell goes to either seat with probability 1/2; of the other seat's cells the mover gets half of one on
+    average. Players do better than chance: whoever wins two boards of three at random wins eight games of nine. A full
+    board has one winner, so that only x is asked. As many boards as fit into a word are filled at a time.
     """
-    area = game.rows * game.cols
-    empty = bits.first_bits(area) & ~(world[_STONES] | world[_STONES + 1])
-    cols, left = uint64(game.cols), _LEFT[game.cols]
+    area, cols, mover = game.rows * game.cols, uint64(game.cols), _mover(world)
+    first = _FIRST[area]
+    empty = first * (bits.first_bits(area) & ~(world[_STONES] | world[_STONES + 1]))
+    stones = first * world[_STONES]
+    left, top = first * (_LEFT[game.cols] & bits.first_bits(area)), first * bits.first_bits(game.cols)
     right = left << (cols - uint64(1))
-    top = bits.first_bits(game.cols)
-    bottom = top << uint64(game.cols * (game.rows - 1))
-    mover, won = _mover(world), 0
-    for i in range(_FILLS):
-        filled = _FILL[i] & empty
-        if i & 2:
-            others = empty & ~filled if mover == 0 else filled
-            later = others & (~uint64(0) << uint64(i // 4 % area))  # so that no cell is favoured
-            others = later if later != uint64(0) else others
-            if others != uint64(0):
-                filled ^= bits.bit(bits.lowest(others))
-        stones = world[_STONES] | filled
-        won += _connected(stones, stones & top, cols, left, right) & bottom != uint64(0)
-    value = 2.0 * won / _FILLS - 1.0
+    bottom = top << uint64(area - game.cols)
+    tempo = _TEMPO[bits.count(bits.first_bits(area) & empty)]
+    won, boards = 0, 0
+    while boards < _FILLS:
+        word = boards // bits.count(first)
+        luck = _LUCK[word] | tempo[word] if mover == 0 else _LUCK[word] & ~tempo[word]
+        own = stones | luck & empty
+        chain, grown = own & top, uint64(0)
+        while chain != grown:
+            grown = chain
+            chain |= own & (
+                (chain << uint64(1) | chain >> (cols - uint64(1)) & ~bottom) & ~left
+                | (chain >> uint64(1) | chain << (cols - uint64(1)) & ~top) & ~right
+                | chain << cols & ~top
+                | chain >> cols & ~bottom
+            )
+        won += bits.count(_any(chain & bottom, game.cols) & bottom & left)
+        boards += bits.count(first)
+    ahead, behind = (won / boards) ** _CERTAINTY, (1.0 - won / boards) ** _CERTAINTY
+    value = (ahead - behind) / (ahead + behind)
     return value if seat == 0 else -value
+
+
+@jitable
+def _any(row, cols):
+    """Bits of which the first one of each row is set if any one of it is."""
+    union = row
+    for col in range(1, cols):
+        union |= row >> uint64(col)
+    return union
 
 
 @implements(DarkHex)
