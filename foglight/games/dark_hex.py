@@ -128,21 +128,24 @@ def _joins(game, stones, chain, seat):
         here, there = left, right
     if stones & here == uint64(0) or stones & there == uint64(0):
         return False
-    chain = _connected(stones, chain, cols, left, right)
+    chain = _connected(stones, chain, cols, left, right, uint64(0), uint64(0))
     return chain & here != uint64(0) and chain & there != uint64(0)
 
 
 @jitable
-def _connected(stones, chain, cols, left, right):
-    """The stones connected to `chain`; `left` and `right` are the cells of the first and of the last column."""
+def _connected(stones, chain, cols, left, right, top, bottom):
+    """The stones connected to `chain`; `left` and `right` are the cells of the first and of the last column.
+
+    A word may hold several boards; then `top` and `bottom` are the cells of their first and of their last rows.
+    """
     grown = uint64(0)
     while chain != grown:
         grown = chain
         chain |= stones & (
-            (chain << uint64(1) | chain >> (cols - uint64(1))) & ~left
-            | (chain >> uint64(1) | chain << (cols - uint64(1))) & ~right
-            | chain << cols
-            | chain >> cols
+            (chain << uint64(1) | chain >> (cols - uint64(1)) & ~bottom) & ~left
+            | (chain >> uint64(1) | chain << (cols - uint64(1)) & ~top) & ~right
+            | chain << cols & ~top
+            | chain >> cols & ~bottom
         )
     return chain
 
@@ -200,30 +203,22 @@ def evaluation(game, world, seat):
     right = left << (cols - uint64(1))
     bottom = top << uint64(area - game.cols)
     tempo = _TEMPO[bits.count(bits.first_bits(area) & empty)]
-    won, boards = 0, 0
-    while boards < _FILLS:
-        word = boards // bits.count(first)
+    fitting, won = bits.count(first), 0
+    words = (_FILLS + fitting - 1) // fitting
+    for word in range(words):
         luck = _LUCK[word] | tempo[word] if mover == 0 else _LUCK[word] & ~tempo[word]
         own = stones | luck & empty
-        chain, grown = own & top, uint64(0)
-        while chain != grown:
-            grown = chain
-            chain |= own & (
-                (chain << uint64(1) | chain >> (cols - uint64(1)) & ~bottom) & ~left
-                | (chain >> uint64(1) | chain << (cols - uint64(1)) & ~top) & ~right
-                | chain << cols & ~top
-                | chain >> cols & ~bottom
-            )
+        chain = _connected(own, own & top, cols, left, right, top, bottom)
         won += bits.count(_any(chain & bottom, game.cols) & bottom & left)
-        boards += bits.count(first)
-    ahead, behind = (won / boards) ** _CERTAINTY, (1.0 - won / boards) ** _CERTAINTY
+    share = won / (words * fitting)
+    ahead, behind = share**_CERTAINTY, (1.0 - share) ** _CERTAINTY
     value = (ahead - behind) / (ahead + behind)
     return value if seat == 0 else -value
 
 
 @jitable
 def _any(row, cols):
-    """Bits of which the first one of each row is set if any one of it is."""
+    """Bits of which the first one of each row is set if any one of that row is; other bits are arbitrary."""
     union = row
     for col in range(1, cols):
         union |= row >> uint64(col)
