@@ -46,7 +46,7 @@ class Kluss(Searcher):
         int,
         "whether to play fewer actions than the strategy has; one: only the most likely one; "
         f"yes: that one where the last strategy was not safe, else at most {_MOST_ACTIONS}, all of them stable; "
-        "auto: one, except in a game that is held whole",
+        "auto: yes, except in a game that is held whole",
         OneOf(*_PURIFY),
     ] = 3
     iterate: Annotated[
@@ -128,7 +128,7 @@ class Kluss(Searcher):
             return said.strategy
         pure = np.zeros(len(said.strategy))
         pure[int(np.argmax(said.strategy))] = 1.0
-        if purify in ("one", "auto"):
+        if purify == "one":
             return pure
         mixed = np.where(said.stable, said.strategy, 0.0)
         mixed[np.argsort(-mixed, kind="stable")[_MOST_ACTIONS:]] = 0.0
