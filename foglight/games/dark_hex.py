@@ -32,8 +32,8 @@ _LEFT = np.array([sum(1 << i for i in range(0, 64, cols)) if cols else 0 for col
 _FILLS = 128  # ways to fill the board that an evaluation looks at, at least
 _CERTAINTY = 3.0  # of an evaluation: the power of a share of boards
 _CHANCE = np.random.default_rng(1)  # always the same, so that positions are compared under the same luck
-# empty cells that x gets: at random, then the complement
-_LUCK = np.stack([_luck := _CHANCE.integers(0, 2**64, _FILLS // 2, np.uint64), ~_luck], 1).ravel()
+_HALF = _CHANCE.integers(0, 2**64, _FILLS // 2, np.uint64)
+_LUCK = np.stack([_HALF, ~_HALF], 1).ravel()  # empty cells that x gets: at random, then the complement
 # by number of empty cells: cells of the other seat that the mover gets, with probability 1 / number
 _TEMPO = np.stack(
     [
@@ -128,23 +128,24 @@ def _joins(game, stones, chain, seat):
         here, there = left, right
     if stones & here == uint64(0) or stones & there == uint64(0):
         return False
-    chain = _connected(stones, chain, cols, left, right, uint64(0), uint64(0))
+    chain = _connected(stones, chain, cols, left, right, uint64(0))
     return chain & here != uint64(0) and chain & there != uint64(0)
 
 
 @jitable
-def _connected(stones, chain, cols, left, right, top, bottom):
+def _connected(stones, chain, cols, left, right, bottom):
     """The stones connected to `chain`; `left` and `right` are the cells of the first and of the last column.
 
-    A word may hold several boards; then `top` and `bottom` are the cells of their first and of their last rows.
+    A word may hold several boards, if `chain` has all stones of their first rows; `bottom` are the cells of their last
+    rows then, which nothing from the next board may reach.
     """
     grown = uint64(0)
     while chain != grown:
         grown = chain
         chain |= stones & (
             (chain << uint64(1) | chain >> (cols - uint64(1)) & ~bottom) & ~left
-            | (chain >> uint64(1) | chain << (cols - uint64(1)) & ~top) & ~right
-            | chain << cols & ~top
+            | (chain >> uint64(1) | chain << (cols - uint64(1))) & ~right
+            | chain << cols
             | chain >> cols & ~bottom
         )
     return chain
@@ -192,8 +193,9 @@ def evaluation(game, world, seat):
         p^3 + (1 - p)^3
 
     Every empty cell goes to either seat with probability 1/2; of the other seat's cells the mover gets half of one on
-    average. Players do better than chance: whoever wins two boards of three at random wins eight games of nine. A full
-    board has one winner, so that only x is asked. As many boards as fit into a word are filled at a time.
+    average. Players do better than chance, so whoever wins two boards of three is taken to win eight games of nine. The
+    power of 3 is a guess that plays well. A full board has one winner, so that only x is asked. As many boards as fit
+    into a word are filled at a time.
     """
     area, cols, mover = game.rows * game.cols, uint64(game.cols), _mover(world)
     first = _FIRST[area]
@@ -208,7 +210,7 @@ def evaluation(game, world, seat):
     for word in range(words):
         luck = _LUCK[word] | tempo[word] if mover == 0 else _LUCK[word] & ~tempo[word]
         own = stones | luck & empty
-        chain = _connected(own, own & top, cols, left, right, top, bottom)
+        chain = _connected(own, own & top, cols, left, right, bottom)
         won += bits.count(_any(chain & bottom, game.cols) & bottom & left)
     share = won / (words * fitting)
     ahead, behind = share**_CERTAINTY, (1.0 - share) ** _CERTAINTY
