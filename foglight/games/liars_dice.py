@@ -22,6 +22,7 @@ from foglight.bits import get, put
 from foglight.compile import constants, implements, jitable
 from foglight.drawing.layouts import DIE, die, drawing_title, finished, line
 from foglight.names import Between
+from foglight.randomness import fold
 from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL, Bounds, World, game
 
 _BID, _MOVER, _CALLED = (1, 0, 8), (1, 8, 1), (1, 9, 1)
@@ -115,6 +116,18 @@ def _cup(game, world, seat):
     for i in range(game.dice):
         code += uint64(1) << uint64(4 * (_die(world, seat * game.dice + i) - 1))
     return code
+
+
+@implements(LiarsDice)
+def position(game, world):
+    # in which order its dice were rolled does not matter, once a seat has rolled them all
+    code, rolled = world[1], _rolled(game, world)
+    for seat in range(2):
+        if rolled >= (seat + 1) * game.dice:
+            code = fold(code, _cup(game, world, seat))
+    for i in range(rolled - rolled % game.dice, rolled):
+        code = fold(code, _die(world, i))
+    return fold(code, rolled)
 
 
 @implements(LiarsDice)

@@ -1,6 +1,7 @@
 """A knowledge-limited search through a game: from one decision of a seat to the next [Zhang2025].
 
-The first decision searches from the start of the game, where chance and both seats have all their choices. A game of at
+The first decision searches from the start of the game, where chance and both seats have all their choices. What chance
+does before the first decision is done at once, and of worlds that are alike (`alike.py`) one is searched. A game of at
 most `small` histories is held whole, and every decision goes on solving it from its start. That is the same whatever
 the seat has observed, so that what it plays in one information state fits what it would have played in another. In a
 larger game the tree is expanded at once wherever it agrees with the seat's observations. If that takes more than
@@ -23,7 +24,8 @@ import numpy as np
 
 from foglight.names import BadInput
 from foglight.randomness import below, systematic, unit
-from foglight.rules import TERMINAL, Game, begin, bounds, max_legal, new_worlds, num_players
+from foglight.rules import TERMINAL, Game, bounds, max_legal, new_worlds, num_players
+from foglight.search.limited.alike import deals, merged, names
 from foglight.search.limited.carry import carry
 from foglight.search.limited.growth import (
     PATIENCE,
@@ -57,6 +59,7 @@ from foglight.search.limited.tree import (
     profile,
     with_room,
 )
+from foglight.worlds.expansion import chosen
 from foglight.worlds.tracker import Worlds
 
 _MOST_STARTS = 1 << 14  # nodes of a first tree, when it is expanded wherever it agrees with the observations
@@ -128,6 +131,7 @@ class LimitedSearch:
         self.roots: Roots
         self.starts: Starts
         self.value = 0.0  # of the last search
+        self._start: Worlds | None = None  # of the game
         self.whole = False  # whether the tree holds the whole game
         self.carried = 0  # roots that came from the last search
         self.key = 0
@@ -149,7 +153,7 @@ class LimitedSearch:
         `passed` are the seat's keys so far. `worlds` is its belief, and `observations` what it follows from. A budget
         in evaluations bounds the first positions, and how often their children are evaluated; 0: it is not known.
         """
-        self.key = key
+        self.key, worlds = key, merged(self.game, worlds)
         seeding = max(1, int(_SEEDING * budget))
         positions = min(self.plan.positions, max(1, seeding // actions)) if budget else self.plan.positions
         if not self._go_on(key, worlds, observations, positions, random) and not self._from_the_start(
@@ -181,10 +185,11 @@ class LimitedSearch:
     def _from_the_start(self, key: int, passed: np.ndarray, random: np.ndarray) -> bool:
         """Begin at the start of the game; False if too many histories agree with the observations."""
         self._empty_tree()
-        first = new_worlds(self.game, 1)
-        begin(self.game, first[0])
-        add_roots(self.game, self.leaf, first, np.zeros(1, np.int64), 1, self.rows, self.tree, self.habits, random)
-        self._alone(NONE)
+        if self._start is None:
+            self._start = deals(self.game, _MOST_STARTS if isinstance(self.game, tuple) else 1)
+        nodes = self._added(self._start.rows, np.arange(len(self._start.weights)), 1, random)
+        keys, group, share, prior = self._drawn(nodes, self._start.weights)
+        self._set_roots(nodes, group, share, prior, np.zeros(len(keys)), NONE)
         assert self.tree is not None
         if (histories := _histories(self.game, self.plan.small)) <= self.plan.small:
             self.whole = True
@@ -220,9 +225,7 @@ class LimitedSearch:
             which, counts = np.unique(which, return_counts=True)
             weights = counts / counts.sum()
         nodes = self._added(worlds.rows, which, 1, random)
-        keys, group = np.unique(self._other_keys(nodes), return_inverse=True)
-        prior = np.bincount(group, weights)
-        share = weights / prior[group]
+        keys, group, share, prior = self._drawn(nodes, weights)
         false = self._add_false_worlds(observations, keys, nodes, random)
         group = np.concatenate([group, np.searchsorted(keys, self._other_keys(false))])
         members = np.bincount(group)
@@ -282,6 +285,12 @@ class LimitedSearch:
         add_roots(self.game, self.leaf, rows, which, true, self.rows, self.tree, self.habits, random)
         return np.arange(first, first + len(which))
 
+    def _drawn(self, nodes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Roots among which chance draws: the other seat's keys, and the groups, shares and priors of `Roots`."""
+        keys, group = np.unique(self._other_keys(nodes), return_inverse=True)
+        prior = np.bincount(group, weights)
+        return keys, group, weights / prior[group], prior
+
     def _other_keys(self, nodes: np.ndarray) -> np.ndarray:
         assert self.tree is not None
         return self.tree.keys[nodes, 1 - self.seat]
@@ -293,11 +302,12 @@ class LimitedSearch:
         worlds = self._public.worlds(observations) if self.plan.order > 1 else None
         if worlds is None:
             return np.zeros(0, np.int64)
+        worlds = merged(self.game, worlds)
         own, other, movers = (np.zeros(len(worlds.weights), kind) for kind in (np.uint64, np.uint64, np.int64))
         describe(self.game, worlds.rows, self.seat, own, other, movers)
         false = (movers == self.seat) & (own != np.uint64(self.key)) & np.isin(other, keys)
-        present = {self.rows[node].tobytes() for node in nodes}
-        pool = [i for i in np.flatnonzero(false) if worlds.rows[i].tobytes() not in present]
+        present, name = set(names(self.game, chosen(self.rows, nodes))), names(self.game, worlds.rows)
+        pool = [i for i in np.flatnonzero(false) if name[i] not in present]
         wanted = min(_FALSE * self.plan.positions, len(pool))
         for i in range(wanted):
             j = i + below(random, len(pool) - i)
@@ -309,19 +319,16 @@ class LimitedSearch:
         wanted = positions - len(nodes)
         if wanted <= 0:
             return np.zeros(0, np.int64)
-        present = {self.rows[node].tobytes() for node in nodes}
-        pool, chosen = np.arange(len(worlds.weights)), list[int]()
+        present, name = set(names(self.game, chosen(self.rows, nodes))), names(self.game, worlds.rows)
+        pool, new = np.arange(len(worlds.weights)), list[int]()
         end = len(pool)
-        while end > 0 and len(chosen) < wanted:
+        while end > 0 and len(new) < wanted:
             i = below(random, end)
             pool[i], pool[end - 1] = pool[end - 1], pool[i]
             end -= 1
-            if worlds.rows[pool[end]].tobytes() not in present:
-                chosen.append(pool[end])
-        return np.array(sorted(chosen), np.int64)
-
-    def _alone(self, gadget: int) -> None:
-        self._set_roots(np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones(1), np.ones(1), np.zeros(1), gadget)
+            if name[pool[end]] not in present:
+                new.append(pool[end])
+        return np.array(sorted(new), np.int64)
 
     def _set_roots(self, nodes: Any, group: Any, share: Any, prior: Any, alternative: Any, gadget: int) -> None:
         self.roots = new_roots(nodes.astype(np.int64), group.astype(np.int64), share, prior, alternative)
