@@ -16,7 +16,7 @@ from foglight.search.limited.search import LimitedSearch, Plan
 from foglight.worlds.tracker import Worlds
 
 _GADGETS = ("none", "resolve", "maxmargin", "mixed", "auto")
-_PURIFY = ("no", "yes", "one", "auto")
+_PURIFY = ("no", "yes", "one", "auto", "steady")
 _MOST_ACTIONS = 3  # of a purified strategy
 
 
@@ -127,10 +127,13 @@ class Kluss(Searcher):
         if purify == "no" or (purify == "auto" and self._search.whole):
             return said.strategy
         pure = np.zeros(len(said.strategy))
+        mixed = np.where(said.stable, said.strategy, 0.0)
+        if purify == "steady":
+            pure[int(np.argmax(mixed if mixed.sum() > 0.0 else said.strategy))] = 1.0
+            return pure
         pure[int(np.argmax(said.strategy))] = 1.0
         if purify == "one":
             return pure
-        mixed = np.where(said.stable, said.strategy, 0.0)
         mixed[np.argsort(-mixed, kind="stable")[_MOST_ACTIONS:]] = 0.0
         mixed = mixed / mixed.sum() if mixed.sum() > 0.0 else pure
         return said.unsafe * pure + (1.0 - said.unsafe) * mixed
