@@ -15,6 +15,7 @@ from foglight.search.limited import search as limited
 from foglight.search.limited.alike import deals, merged, names
 from foglight.search.limited.carry import carry
 from foglight.search.limited.regret import BY_WORLDS, MAXMARGIN, MIXED, NONE, RESOLVE, iterate, new_room, new_roots
+from foglight.search.limited.report import Report
 from foglight.search.limited.search import LimitedSearch, Plan
 from foglight.search.limited.tree import NO_CHILD, NODES, STATES
 
@@ -287,6 +288,18 @@ def test_the_tree_stays_within_its_nodes():
     assert agent.explain().notes["cfr iterations"] > 10  # a full tree is still solved
 
 
+def test_a_start_that_was_too_far_is_not_tried_again(monkeypatch):
+    """Two plies of a board with nine cells are fewer than 100 nodes, four are more: then no later decision tries."""
+    begin, tried = LimitedSearch._from_the_start, []
+    monkeypatch.setattr(
+        LimitedSearch, "_from_the_start", lambda self, *given: tried.append(begin(self, *given)) or tried[-1]
+    )
+    monkeypatch.setattr(LimitedSearch, "_go_on", lambda *given: False)
+    monkeypatch.setattr(limited, "_MOST_STARTS", 100)
+    search, _ = searched("dark_hex(rows=3,cols=3)", [4, 0, 8, 2, 6, 1], 0, evaluations=1, small=0)
+    assert tried == [True, True, False] and len(search.starts.here) > 1
+
+
 def test_false_worlds_come_from_what_everybody_has_observed(monkeypatch):
     """A search that begins at some of the possible worlds is completed by worlds that the other seat may mean."""
     monkeypatch.setattr(limited, "_MOST_STARTS", 1)
@@ -353,7 +366,7 @@ def test_a_king_in_the_corner_is_in_danger(fen):
 
 
 def test_purification_says_how_many_actions_are_played():
-    """One, at most three, or all actions of the strategy; in a game that is held whole, all of them."""
+    """One, at most three, or all actions of the strategy; by default all in a game that is held whole, else one."""
     played = {}
     for options in ("purify=no,small=0", "purify=yes,small=0", "purify=one,small=0", "small=0", "purify=auto"):
         agent = fl.load_agent(f"kluss(iterations=3000,{options})")
@@ -367,9 +380,18 @@ def test_purification_says_how_many_actions_are_played():
         if options in ("purify=no,small=0", "purify=auto"):
             assert notes["odds"] == notes["strategy"]
         assert notes["odds"][int(np.argmax(notes["strategy"]))] == max(notes["odds"])
-    assert played["purify=one,small=0"] == 1
-    assert 1 < played["small=0"] == played["purify=yes,small=0"] <= 3
+    assert played["purify=one,small=0"] == played["small=0"] == 1
+    assert 1 < played["purify=yes,small=0"] <= 3
     assert played["purify=no,small=0"] > 1 and played["purify=auto"] > 1
+
+
+def test_one_action_is_one_that_has_been_likely_for_long():
+    """The most likely of the stable ones; if none is stable, as after a change of mind, the most likely of all."""
+    agent = fl.load_agent("kluss(purify=one)")
+    strategy, even = np.array([0.2, 0.5, 0.3]), np.zeros(3)
+    for stable, choice in (((1, 1, 1), 1), ((1, 0, 1), 2), ((1, 0, 0), 0), ((0, 0, 0), 1)):
+        said = Report(strategy, np.array(stable, bool), even, even, 0.5, 0.0, {})
+        assert agent._odds(said).tolist() == [float(k == choice) for k in range(3)]
 
 
 def test_dice_in_another_order_are_the_same_deal():

@@ -16,7 +16,7 @@ from foglight.search.limited.search import LimitedSearch, Plan
 from foglight.worlds.tracker import Worlds
 
 _GADGETS = ("none", "resolve", "maxmargin", "mixed", "auto")
-_PURIFY = ("no", "yes", "one", "auto", "steady")
+_PURIFY = ("no", "yes", "one", "auto")
 _MOST_ACTIONS = 3  # of a purified strategy
 
 
@@ -44,9 +44,9 @@ class Kluss(Searcher):
     expansion: Annotated[int, "who explores when the tree grows", OneOf("one_sided", "both")] = 0
     purify: Annotated[
         int,
-        "whether to play fewer actions than the strategy has; one: only the most likely one; "
-        f"yes: that one where the last strategy was not safe, else at most {_MOST_ACTIONS}, all of them stable; "
-        "auto: yes, except in a game that is held whole",
+        "whether to play fewer actions than the strategy has; one: only the most likely of those that are stable; "
+        f"yes: the most likely one where the last strategy was not safe, else at most {_MOST_ACTIONS} stable ones; "
+        "auto: one, except in a game that is held whole",
         OneOf(*_PURIFY),
     ] = 3
     iterate: Annotated[
@@ -126,17 +126,13 @@ class Kluss(Searcher):
         purify = _PURIFY[self.purify]
         if purify == "no" or (purify == "auto" and self._search.whole):
             return said.strategy
-        pure = np.zeros(len(said.strategy))
-        mixed = np.where(said.stable, said.strategy, 0.0)
-        if purify == "steady":
-            pure[int(np.argmax(mixed if mixed.sum() > 0.0 else said.strategy))] = 1.0
-            return pure
-        pure[int(np.argmax(said.strategy))] = 1.0
-        if purify == "one":
-            return pure
-        mixed[np.argsort(-mixed, kind="stable")[_MOST_ACTIONS:]] = 0.0
-        mixed = mixed / mixed.sum() if mixed.sum() > 0.0 else pure
-        return said.unsafe * pure + (1.0 - said.unsafe) * mixed
+        stable = np.where(said.stable, said.strategy, 0.0)
+        if not stable.any():
+            stable = _alone(said.strategy)
+        if purify == "yes":
+            few = np.where(_ranks(stable) < _MOST_ACTIONS, stable, 0.0)
+            return said.unsafe * _alone(said.strategy) + (1.0 - said.unsafe) * few / few.sum()
+        return _alone(stable)
 
     def probabilities(self, actions: Any = None) -> np.ndarray:
         actions = list(actions or self.legal_actions())
@@ -144,3 +140,15 @@ class Kluss(Searcher):
         if self._result is None or self._result[0] != self.key:  # nothing was searched here
             return np.array([float(action == choice) for action in actions])
         return self._odds(self._result[1])
+
+
+def _alone(strategy: np.ndarray) -> np.ndarray:
+    """The most likely action for certain."""
+    odds = np.zeros(len(strategy))
+    odds[int(np.argmax(strategy))] = 1.0
+    return odds
+
+
+def _ranks(strategy: np.ndarray) -> np.ndarray:
+    """0 for the most likely action, 1 for the next one, and so on."""
+    return np.argsort(np.argsort(-strategy, kind="stable"))

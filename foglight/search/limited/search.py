@@ -132,6 +132,7 @@ class LimitedSearch:
         self.starts: Starts
         self.value = 0.0  # of the last search
         self._start: Worlds | None = None  # of the game
+        self._too_long = False  # whether too many histories agree with the observations to begin at the start
         self.whole = False  # whether the tree holds the whole game
         self.carried = 0  # roots that came from the last search
         self.key = 0
@@ -156,10 +157,11 @@ class LimitedSearch:
         self.key, worlds = key, merged(self.game, worlds)
         seeding = max(1, int(_SEEDING * budget))
         positions = min(self.plan.positions, max(1, seeding // actions)) if budget else self.plan.positions
-        if not self._go_on(key, worlds, observations, positions, random) and not self._from_the_start(
-            key, passed, random
-        ):
-            self._from_worlds(worlds, observations, positions, random)
+        if not self._go_on(key, worlds, observations, positions, random):
+            # what was too much once is too much later in the game, too: more observations, no fewer histories before
+            self._too_long = self._too_long or not self._from_the_start(key, passed, random)
+            if self._too_long:
+                self._from_worlds(worlds, observations, positions, random)
         assert self.tree is not None
         n = int(self.tree.used[NODES])
         if not np.any((self.tree.first[:n] == NO_CHILD) & (self.tree.mover[:n] != TERMINAL)):
