@@ -81,7 +81,7 @@ def test_solving_gives_the_equilibrium_of_the_linear_program(rules, factored):
     small_game = small(rules)
     policy = fl.solve(small_game, iterations=200)
     exact = equilibrium(sequence_form(small_game))[0]
-    assert policy.method == "pcfr+" and policy.interval[0] - 1e-9 <= exact <= policy.interval[1] + 1e-9
+    assert policy.method == "sapcfr+" and policy.interval[0] - 1e-9 <= exact <= policy.interval[1] + 1e-9
     assert policy.exploitability < 1e-4
     sequences = sequence_form(small_game)  # the table, measured on the tree
     behaviour = behaviour_of(sequences, policy)

@@ -222,7 +222,7 @@ def test_three_seats_can_be_solved_as_well():
 def test_going_on_gives_the_same_as_one_run(method, tmp_path):
     whole = solve("kuhn_poker", 700, method)
     solve("kuhn_poker", 300, method).save(tmp_path / "part.npz")
-    rest = solve("kuhn_poker", 700, method, resume=tmp_path / "part.npz")
+    rest = solve("kuhn_poker", 700, resume=tmp_path / "part.npz")  # by the same method
     assert np.array_equal(whole.probabilities, rest.probabilities)
     assert (whole.iterations, whole.exploitability) == (rest.iterations, rest.exploitability)
 

@@ -103,7 +103,7 @@ def test_solve_on_a_device_gives_the_same_policy_and_resumes_either_way(tmp_path
 def test_a_factored_game_on_a_device_gives_the_same_policy(factored):
     game = "dark_hex(rows=2,cols=3,tries=silent,abrupt=yes)"
     here, there = fl.solve(game, 40), fl.solve(game, 40, device="cpu")
-    assert there.method == "pcfr+" and (there.probabilities == here.probabilities).all()
+    assert there.method == "sapcfr+" and (there.probabilities == here.probabilities).all()
     assert there.exploitability == here.exploitability
 
 

@@ -27,7 +27,8 @@ def solve(
         str | None,
         typer.Option(
             help="Regret minimisation: cfr, cfr+, dcfr, pcfr+ or sapcfr+. Sampling: external or outcome. "
-            "Exact, by linear programming: lp. By default cfr+, or pcfr+ where the tree is too large to be held.",
+            "Exact, by linear programming: lp. By default cfr+, or sapcfr+ where the tree is too large to be held; "
+            "resuming goes on with the method of before.",
         ),
     ] = None,
     save: Annotated[

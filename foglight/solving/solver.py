@@ -58,11 +58,11 @@ def solve(
     `iterations` is the total: resuming a policy of 400 iterations with `iterations=1000` runs 600 more, and gives the
     same result as 1000 at once. Solving ends earlier if the exploitability is at most `target`, which is looked at
     every 50 iterations. The method is `cfr+` unless given. Where the tree is too large to be held, but the game has a
-    factored form, it is `pcfr+`. The method `lp` is exact; in a factored form it begins with the support of an
-    approximation by `pcfr+`, and `proved` is the value of the game as a fraction, if that could be proved. With a
-    `checkpoint`, the policy is saved to that file every ten seconds, or less often if saving takes long, and at the
-    end; if the file exists, solving resumes from it. `memory` is in GiB; a game whose tree needs more is refused.
-    `seed` is for the sampling methods, `external` and `outcome`.
+    factored form, it is `sapcfr+`. Resuming goes on with the method of before. The method `lp` is exact; in a factored
+    form it begins with the support of an approximation, and `proved` is the value of the game as a fraction, if that
+    could be proved. With a `checkpoint`, the policy is saved to that file every ten seconds, or less often if saving
+    takes long, and at the end; if the file exists, solving resumes from it. `memory` is in GiB; a game whose tree needs
+    more is refused. `seed` is for the sampling methods, `external` and `outcome`.
 
     `device` is a device of PyTorch, `cuda` or `cuda:1` for GPUs, or `cpu`; without it, compiled code runs on one core.
     The result is the same. All methods but sampling and `lp` can run there.
@@ -86,9 +86,9 @@ def solve(
         if checkpoint is not None:
             policy.save(checkpoint)
         return policy
-    solver = _solver(form, method, seed, device)
-    if resume is not None:
-        old = resume if isinstance(resume, Solved) else Solved.load(resume, resuming=True)
+    old = resume if resume is None or isinstance(resume, Solved) else Solved.load(resume, resuming=True)
+    solver = _solver(form, method or _method_of(old), seed, device)
+    if old is not None:
         _go_on(form, solver, old, str(load_game(game)), seed)
     if solver.iterations > iterations:
         raise BadInput(f"{solver.iterations} iterations are done already; ask for more than that")
@@ -120,10 +120,10 @@ def _solver(form: SequenceForm | FactoredForm, method: str | None, seed: int, de
 
         return TensorRegrets(plain_form(form), method, device)
     if isinstance(form, FactoredForm):
-        return FactoredRegrets(form, method or "pcfr+")
+        return FactoredRegrets(form, method or regret.USUAL_FACTORED)
     if method in sampling.METHODS:
         return sampling.Sampling(form, method, seed)
-    return regret.Regrets(form, method or "cfr+")
+    return regret.Regrets(form, method or regret.USUAL)
 
 
 def _exploitability(solver: Any) -> float:
@@ -147,7 +147,7 @@ def _exact(
     if old is not None and old.method != "lp" and not support:
         raise BadInput(f"lp cannot go on with {old.iterations} iterations of {old.method}; choose another file")
     if isinstance(form, FactoredForm):
-        solver = FactoredRegrets(form)
+        solver = FactoredRegrets(form, _method_of(old) or regret.USUAL_FACTORED)
         if old is not None and old.method != "lp":
             _go_on(form, solver, old, str(form.game), 0)
         run(solver, iterations, lambda: _exploitability(solver), _SUPPORT, progress)
@@ -164,6 +164,11 @@ def _exact(
         exploitability=float(gaps(form, behaviour).mean()),
         value=value,
     )
+
+
+def _method_of(policy: Solved | None) -> str | None:
+    """The method by which a policy can be resumed; None if there is no policy, or it cannot be resumed."""
+    return policy.method if policy is not None and policy.method in (*regret.METHODS, *sampling.METHODS) else None
 
 
 def _go_on(form: Any, solver: Any, policy: Solved, game: str, seed: int) -> None:

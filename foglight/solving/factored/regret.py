@@ -13,7 +13,7 @@ from foglight.compile import jitable, kernel
 from foglight.names import BadInput
 from foglight.solving.factored.form import FactoredForm, normalised, plan_of
 from foglight.solving.factored.products import Products
-from foglight.solving.whole.regret import DISCOUNTED, METHODS, learn, weight_of
+from foglight.solving.whole.regret import DISCOUNTED, METHODS, USUAL_FACTORED, learn, weight_of
 
 _RESTS, _UNREACHED = 1, 2  # of an information state, as bits: its gradient was 0 at the last update; its plan is 0
 
@@ -21,7 +21,7 @@ _RESTS, _UNREACHED = 1, 2  # of an information state, as bits: its gradient was 
 class FactoredRegrets:
     """A running solver of a factored form; call `iterate` as often as you like."""
 
-    def __init__(self, form: FactoredForm, method: str = "pcfr+") -> None:
+    def __init__(self, form: FactoredForm, method: str = USUAL_FACTORED) -> None:
         self.form, self.method, self.iterations = form, method, 0
         if method not in METHODS:
             raise BadInput(f"{form.game} is too large for {method}; {', '.join(METHODS)} and lp can solve it")

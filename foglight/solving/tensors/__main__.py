@@ -18,6 +18,7 @@ import numpy as np
 
 from foglight.names import BadInput
 from foglight.solving.tensors.plain import PlainForm
+from foglight.solving.whole.regret import METHODS
 from foglight.solving.whole.running import run
 from foglight.solving.whole.solved import Solved, interval_text
 
@@ -31,9 +32,9 @@ def solve_file(
     if iterations < 1:
         raise BadInput(f"iterations must be at least 1, not {iterations}")
     plain = PlainForm.load(form)
-    solver = TensorRegrets(plain, method, device)
-    if Path(save).exists():
-        old = Solved.load(save, resuming=True)
+    old = Solved.load(save, resuming=True) if Path(save).exists() else None
+    solver = TensorRegrets(plain, method or (old.method if old and old.method in METHODS else None), device)
+    if old is not None:
         if (old.game, old.method) != (plain.game, solver.method):
             raise BadInput(f"{save} is of {old.game} by {old.method}, not of {plain.game} by {solver.method}")
         if old.iterations > iterations:

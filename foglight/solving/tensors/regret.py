@@ -14,7 +14,7 @@ from foglight.solving.tensors.layout import TensorForm
 from foglight.solving.tensors.plain import PlainForm
 from foglight.solving.tensors.products import Products
 from foglight.solving.tensors.steps import Learning
-from foglight.solving.whole.regret import METHODS, weight_of
+from foglight.solving.whole.regret import METHODS, USUAL, USUAL_FACTORED, weight_of
 
 Tensor = torch.Tensor
 _TOGETHER = 1024  # iterations between two looks at the clock
@@ -25,9 +25,9 @@ class TensorRegrets:
     """A running solver on a device; call `iterate` as often as you like."""
 
     def __init__(self, plain: PlainForm, method: str | None = None, device: str = "cpu") -> None:
-        """The method is `cfr+` unless given, or `pcfr+` in a factored form."""
+        """The method is `cfr+` unless given, or `sapcfr+` in a factored form."""
         check_device(device)
-        self.method = method or ("pcfr+" if plain.coupling else "cfr+")
+        self.method = method or (USUAL_FACTORED if plain.coupling else USUAL)
         if self.method not in METHODS:
             raise BadInput(f"{self.method} does not run on a device; {', '.join(METHODS)} do")
         self.device, self.plain, self.iterations = device, plain, 0

@@ -24,6 +24,7 @@ from foglight.solving.whole.plans import for_all, normalised, realise, realised,
 from foglight.solving.whole.sequences import Form, Ranges, SequenceForm
 
 METHODS = ("cfr", "cfr+", "dcfr", "pcfr+", "sapcfr+")
+USUAL, USUAL_FACTORED = "cfr+", "sapcfr+"  # unless a method is given
 _CFR, CFR_PLUS, DISCOUNTED, _PREDICTIVE, _ASYMMETRIC = range(5)  # indices into METHODS
 
 
