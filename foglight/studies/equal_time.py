@@ -42,8 +42,8 @@ TITLES = {  # the quick ones first, so that a run that is stopped has whole rows
     "battleship(width=5,height=5,ships=[2,3],shots=25)": "Battleship 5×5",
 }
 MEETINGS = {  # games of two agents in the full form
-    "kuhn_poker": 400,
-    "leduc_poker": 300,
+    "kuhn_poker": 200,
+    "leduc_poker": 200,
     f"dark_chess(size=5,{FOG})": 40,
     f"dark_chess({FOG})": 10,
     "goofspiel(cards=13)": 40,
