@@ -4,8 +4,8 @@
     taskset -c 0,1 python -m foglight.bench.devices           the same beside two cores
     python -m foglight.bench.devices kuhn_poker --device cpu  any game that can be solved whole
 
-Both solvers begin anew and make 100 iterations, then 100 more: compiled code is the faster the more of a game a
-method leaves alone, a device does all of it. The two states after each hundred must be equal to the last bit, by the
+Both solvers begin anew and make 100 iterations, then 100 more: compiled code gets faster as a method leaves more of a
+game alone; a device always does all of it. The two states after each hundred must be equal to the last bit, by the
 SHA-256 of all arrays. Kernels are compiled and loaded before.
 """
 

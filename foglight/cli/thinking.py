@@ -37,7 +37,7 @@ def solve(
     memory: Annotated[float, typer.Option(help="GiB that the game tree may take.")] = 4.0,
     device: Annotated[
         str | None,
-        typer.Option(help="Solve on a device of PyTorch: cuda, cuda:1 or cpu. Without it: compiled code on one core."),
+        typer.Option(help="Solve on a device of PyTorch: cuda, cuda:1 or cpu. Without it: compiled code."),
     ] = None,
     prepare: Annotated[
         Path | None,

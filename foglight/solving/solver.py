@@ -64,8 +64,8 @@ def solve(
     takes long, and at the end; if the file exists, solving resumes from it. `memory` is in GiB; a game whose tree needs
     more is refused. `seed` is for the sampling methods, `external` and `outcome`.
 
-    `device` is a device of PyTorch, `cuda` or `cuda:1` for GPUs, or `cpu`; without it, compiled code runs on one core.
-    The result is the same. All methods but sampling and `lp` can run there.
+    `device` is a device of PyTorch, `cuda` or `cuda:1` for GPUs, or `cpu`; without it, compiled code runs on one core,
+    or on two in large factored forms. The result is the same. All methods but sampling and `lp` can run there.
 
         >>> policy = fl.solve("kuhn_poker", iterations=400)
         >>> policy = fl.solve("kuhn_poker", iterations=1000, resume=policy)

@@ -1,8 +1,8 @@
-"""Studies: one file per published table or figure, found by its name, with our results beside the published ones.
+"""Studies: one file per published table or figure, some for questions of our own, found by name.
 
-A study is a list of cells; each cell is a small piece of work with a name. `run_study` works through the missing cells,
-stores each result when it is done, and then writes a table and a picture beside the data. If it is killed, or was given
-only so many seconds, it resumes where it stopped.
+Our results stand beside the published ones. A study is a list of cells; each cell is a small piece of work with a name.
+`run_study` works through the missing cells, stores each result when it is done, and then writes a table and a picture
+beside the data. If it is killed, or was given only so many seconds, it resumes where it stopped.
 """
 
 import importlib

@@ -1,8 +1,8 @@
 """Which agent for which game? All searching agents against each other, with the same time for a decision.
 
 In each game every two agents meet as often in one seat as in the other. The table has an agent's results against all
-others together, so that each of them counts alike. Agents have their defaults. Wins count in most games; in poker it is
-chips, and the largest payoff says what a chip is worth.
+others together, so that each of them counts alike. Agents have their defaults. Wins count in most games, and in poker
+chips.
 
 The budget is time by the clock on the wall, so that results depend on the machine and on its load.
 """

@@ -1,7 +1,8 @@
 """A knowledge-limited search through a game: from one decision of a seat to the next [Zhang2025].
 
-The first decision searches from the start of the game, where chance and both seats have all their choices. What chance
-does before the first decision is done at once, and of worlds that are alike (`alike.py`) one is searched. A game of at
+The first decision searches from the start of the game, where chance and both seats have all their choices. All
+moves of chance before the first decision are made at once, and of several worlds that are alike (`alike.py`) only one
+is searched. A game of at
 most `small` histories is held whole, and every decision goes on solving it from its start. That is the same whatever
 the seat has observed, so that what it plays in one information state fits what it would have played in another. In a
 larger game the tree is expanded at once wherever it agrees with the seat's observations. If that takes more than
