@@ -109,6 +109,14 @@ def weighted_possible(random, weights, n):
 
 
 @jitable
+def draw(random, pool, n):
+    """Bring n members of `pool` to its front, drawn evenly and without repetition."""
+    for i in range(n):
+        j = i + below(random, len(pool) - i)
+        pool[i], pool[j] = pool[j], pool[i]
+
+
+@jitable
 def first_above(sums, wanted, begin, end):
     """The first index from begin to end - 1 whose running sum is above `wanted`; end - 1 if there is none."""
     low, high = begin, end - 1

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from oracles import histories
+from scipy.stats import chi2
 
 import foglight as fl
 from foglight.names import BadInput
@@ -44,7 +45,8 @@ def searched(game, actions, seat, evaluations=400, **options):
                 agent.observe(observation)
                 keys.append(agent.key)
             random = np.array([len(seen)], np.uint64)
-            search.enter(agent.key, np.array(keys, np.uint64), tracker.worlds(), list(seen), 0, random)
+            passed, worlds = np.array(keys, np.uint64), tracker.worlds()
+            search.enter(agent.key, passed, worlds, list(seen), len(state.actions()), 0, random)
             search.run(evaluations, random)
         if action is not None:
             state.play(action)
@@ -216,7 +218,7 @@ def test_what_the_last_search_says_about_a_group():
     agent = fl.load_agent("first_legal")
     seat = fl.Seat(agent, state.game, 0, 0, state.observations(0))
     assert seat.number == 0
-    kept = carry(tree, search.rows, search.roots, 0, agent.key, 2, 2.0, False, profile)
+    kept = carry(tree, search.rows, search.roots, 0, agent.key, 2, 2.0, False, profile, 100, np.zeros(1, np.uint64))
     for group, code in enumerate(kept.keys):
         nodes = [node for node in range(int(tree.used[NODES])) if tree.mover[node] == 0 and tree.keys[node, 1] == code]
         mass = sum(reach[node][0] for node in nodes)
@@ -242,7 +244,8 @@ def test_a_carried_tree_is_the_old_one_below_its_roots():
     agent = fl.load_agent("first_legal")
     fl.Seat(agent, state.game, 0, 0, state.observations(0))
     old = search.tree
-    kept = carry(old, search.rows, search.roots, 0, agent.key, 2, 13.0, False, search.profile())
+    random = np.zeros(1, np.uint64)
+    kept = carry(old, search.rows, search.roots, 0, agent.key, 2, 13.0, False, search.profile(), 100, random)
     names = {bytes(search.rows[node].tobytes()): node for node in range(int(old.used[NODES]))}
     compared = 0
     for node in range(int(kept.tree.used[NODES])):
@@ -254,6 +257,61 @@ def test_a_carried_tree_is_the_old_one_below_its_roots():
             assert list(a) == list(old.strategy[old.begin[before] :][: old.actions[before]])
             compared += 1
     assert compared >= 5
+
+
+def drawn_of(search, key, most, seed):
+    """The possible histories that are carried over with room for so many, by their old nodes."""
+    tree, names = search.tree, {}
+    for node in range(int(tree.used[NODES])):
+        names[bytes(search.rows[node].tobytes())] = node
+    random = np.array([seed], np.uint64)
+    kept = carry(tree, search.rows, search.roots, 0, key, 2, 1.0, False, search.profile(), most, random)
+    roots = [names[bytes(kept.rows[root].tobytes())] for root in kept.nodes]
+    return kept, [node for node, possible in zip(roots, kept.possible, strict=True) if possible], roots
+
+
+def test_no_more_histories_are_carried_over_than_a_search_can_afford():
+    """Which ones is drawn evenly; chi-square, one false alarm in 1000. None of the others comes back as a false one."""
+    search, state = searched("dark_hex(rows=3,cols=3)", [], 0, evaluations=3000, small=0)
+    for action in (4, 0):
+        state.play(action)
+    agent = fl.load_agent("first_legal")
+    fl.Seat(agent, state.game, 0, 0, state.observations(0))
+    everything, possible, roots = drawn_of(search, agent.key, 10**9, 0)
+    assert everything.possible.all() or len(roots) > len(possible)
+    counts, times, most = dict.fromkeys(possible, 0), 400, len(possible) // 2
+    assert len(possible) >= 6
+    for seed in range(times):
+        kept, some, others = drawn_of(search, agent.key, most, seed)
+        assert len(some) == most and set(others) & set(possible) == set(some)
+        assert np.bincount(kept.group, kept.share) == pytest.approx(np.ones(len(kept.keys)))
+        for node in some:
+            counts[node] += 1
+    expected = times * most / len(possible)
+    spread = expected * (1 - most / len(possible)) * len(possible) / (len(possible) - 1)  # drawn without repetition
+    assert sum((count - expected) ** 2 for count in counts.values()) / spread < chi2.ppf(0.999, len(possible) - 1)
+    search.tree.keys[possible, 1] = 7  # as if the other seat could not tell them apart
+    kept, some, others = drawn_of(search, agent.key, most, 0)
+    assert len(kept.keys) == 1 and set(others) & set(possible) == set(some)
+
+
+def test_a_large_old_tree_leaves_room_to_search():
+    """Half of 10 000 evaluations, 5000, are enough for 384 positions with 13 actions each; the old tree holds more."""
+    agent = fl.load_agent("kluss(iterations=100000,playouts=1)")
+    state = fl.new_state("dark_hex(rows=4,cols=4)")
+    agent.start(state.game, 0, 1)
+    possible = []
+    for tries in ((5,), (6, 0), (10,), (9, 1), ()):
+        if state.player == 0:
+            for observation in state.observations(0)[len(agent.observations) :]:
+                agent.observe(observation)
+            agent.iterations = 100_000 if len(possible) < 2 else 10_000
+            agent.act(state.actions())
+            possible.append(agent.explain().notes["possible"])
+        for action in tries:
+            state.play(action)
+    assert len(state.actions()) == 13 and possible == [1, 182, 384]
+    assert agent.explain().notes["cfr iterations"] > 20
 
 
 @pytest.mark.long_plain
@@ -336,8 +394,8 @@ def test_an_engine_values_all_children_of_a_leaf_in_one_call(seat):
     keys = [agent.key]
     for observation in state.observations(seat):
         tracker.observe(observation)
-    random = np.array([3], np.uint64)
-    search.enter(agent.key, np.array(keys, np.uint64), tracker.worlds(), list(state.observations(seat)), 0, random)
+    random, seen = np.array([3], np.uint64), list(state.observations(seat))
+    search.enter(agent.key, np.array(keys, np.uint64), tracker.worlds(), seen, len(state.actions()), 0, random)
     before = int(search.tree.used[NODES])
     search.run(60, random)
     valued = range(before, int(search.tree.used[NODES]))
@@ -475,6 +533,6 @@ def test_the_first_positions_leave_half_of_a_budget(playouts, budget, most):
         keys.append(agent.key)
     search, random = LimitedSearch(state.game, 1, rollout(state.game), plan(small=0, playouts=playouts)), np.array([1])
     seen = list(state.observations(1))
-    search.enter(agent.key, np.array(keys, np.uint64), tracker.worlds(), seen, budget, random.astype(np.uint64), 9)
+    search.enter(agent.key, np.array(keys, np.uint64), tracker.worlds(), seen, 9, budget, random.astype(np.uint64))
     assert len(search.starts.here) == 9
     assert 81 <= search.evaluations <= most // 2 or (budget == 10_000 and 1296 <= search.evaluations <= most)

@@ -106,7 +106,7 @@ class Kluss(Searcher):
         self._decisions += 1
         budget = self.budget or int(self._rate * self.time)
         keys = np.array(self._keys, np.uint64)
-        search.enter(self.key, keys, worlds, self.observations, budget, random, len(actions))
+        search.enter(self.key, keys, worlds, self.observations, len(actions), budget, random)
         before = search.evaluations
         done = self.spend(begin, lambda n: search.run(n, random), before=min(before, max(0, self.budget - 1)))
         said = report(search)

@@ -2,8 +2,9 @@
 
 Let I be the searching seat's information state. The histories of the tree in I are of order 1: what the seat holds
 possible. Histories that the other seat cannot tell from one of them are of order 2: what the seat thinks that the
-other one may hold possible. Histories further out are dropped. For a group J of histories that look alike to the other
-seat,
+other one may hold possible. Histories further out are dropped. Of more histories of order 1 than a search can afford
+some are drawn; the others are dropped, too: a tree that is too large for its budget is hardly solved. The paper has ten
+thousands of positions and seconds on several cores. For a group J of histories that look alike to the other seat,
 
     share of h in J    ~ reach of h by our own strategy and chance in the last search
     alternative of J   = our mean value in J - gift / our reach of J
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foglight.compile import jitable, kernel
+from foglight.randomness import draw
 from foglight.rules import CHANCE, TERMINAL
 from foglight.search.limited.regret import Roots
 from foglight.search.limited.tree import NO_CHILD, NODES, SLOTS, STATES, Tree, add_state, new_tree, state_of
@@ -42,22 +44,38 @@ class Carried(NamedTuple):
 
 
 def carry(
-    tree: Tree, rows: Any, roots: Roots, seat: int, key: int, order: int, scale: float, frozen: bool, plan: np.ndarray
+    tree: Tree,
+    rows: Any,
+    roots: Roots,
+    seat: int,
+    key: int,
+    order: int,
+    scale: float,
+    frozen: bool,
+    plan: np.ndarray,
+    most: int,
+    random: np.ndarray,
 ) -> Carried | None:
     """What remains of a tree when the searching seat is to move at the information state `key`; None if nothing does.
 
-    With `frozen`, the seat's strategy in histories of order 2 changes no more. Alternatives are not below -scale.
-    `plan` has the strategies of both seats, by slot.
+    At most `most` histories of order 1 remain. With `frozen`, the seat's strategy in histories of order 2 changes no
+    more. Alternatives are not below -scale. `plan` has the strategies of both seats, by slot.
     """
     n = int(tree.used[NODES])
     ours = (tree.mover[:n] == seat) & (tree.keys[:n, seat] == np.uint64(key))
     if not ours.any():
         return None
+    possible = np.flatnonzero(ours)
+    if len(possible) > most:
+        draw(random, possible, most)
+    dropped = possible[most:]
+    ours[dropped] = False
     other = tree.keys[:n, 1 - seat]
     groups = np.unique(other[ours])
     wanted = ours.copy()
     if order > 1:
         alike = (tree.mover[:n] == seat) & np.isin(other, groups)
+        alike[dropped] = False
         _keep_apart(tree, ours, alike, wanted)
     own, theirs, value, gift = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
     _assess(tree, roots, seat, plan, own, theirs, value, gift)

@@ -1,12 +1,12 @@
 """A knowledge-limited search through a game: from one decision of a seat to the next [Zhang2025].
 
-The first decision searches from the start of the game, where chance and both seats have all their choices. All
-moves of chance before the first decision are made at once, and of several worlds that are alike (`alike.py`) only one
-is searched. A game of at
-most `small` histories is held whole, and every decision goes on solving it from its start. That is the same whatever
-the seat has observed, so that what it plays in one information state fits what it would have played in another. In a
-larger game the tree is expanded at once wherever it agrees with the seat's observations. If that takes more than
-`_MOST_STARTS` nodes, the search begins at worlds drawn from the belief instead; chance draws among them.
+The first decision searches from the start of the game, where chance and both seats have all their choices. All moves of
+chance before the first decision are made at once, and of several worlds that are alike (`alike.py`) only one is
+searched. A game of at most `small` histories is held whole, and every decision goes on solving it from its start. That
+is the same whatever the seat has observed, so that what it plays in one information state fits what it would have
+played in another. In a larger game the tree is expanded at once wherever it agrees with the seat's observations. If
+that takes more than `_MOST_STARTS` nodes, the search begins at worlds drawn from the belief instead; chance draws among
+them.
 
 Every later decision of a larger game begins where the last one left off (`carry.py`). Worlds of the belief that the
 tree lacks are added at random until there are `positions`. A new world is a group of its own, unless the other seat
@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foglight.names import BadInput
-from foglight.randomness import below, systematic, unit
+from foglight.randomness import below, draw, systematic, unit
 from foglight.rules import TERMINAL, Game, bounds, max_legal, new_worlds, num_players
 from foglight.search.limited.alike import deals, merged, names
 from foglight.search.limited.carry import carry
@@ -146,19 +146,21 @@ class LimitedSearch:
         passed: np.ndarray,
         worlds: Worlds,
         observations: list[int],
+        actions: int,
         budget: int,
         random: np.ndarray,
-        actions: int = 1,
     ) -> None:
         """Prepare the decision at the information state `key`, where the seat has so many actions.
 
         `passed` are the seat's keys so far. `worlds` is its belief, and `observations` what it follows from. A budget
-        in evaluations bounds the first positions, and how often their children are evaluated; 0: it is not known.
+        in evaluations bounds the first positions, those that are carried over among them, and how often their children
+        are evaluated; 0: it is not known.
         """
         self.key, worlds = key, merged(self.game, worlds)
-        seeding = max(1, int(_SEEDING * budget))
-        positions = min(self.plan.positions, max(1, seeding // actions)) if budget else self.plan.positions
-        if not self._go_on(key, worlds, observations, positions, random):
+        seeding = min(int(_SEEDING * budget), self.plan.nodes // 2) if budget else self.plan.nodes // 2
+        afforded = max(1, seeding // actions)
+        positions, most = min(self.plan.positions, afforded), max(self.plan.positions, afforded)
+        if not self._go_on(key, worlds, observations, positions, most, random):
             # what was too much once is too much later in the game, too: more observations, no fewer histories before
             self._too_long = self._too_long or not self._from_the_start(key, passed, random)
             if self._too_long:
@@ -168,11 +170,9 @@ class LimitedSearch:
         if not np.any((self.tree.first[:n] == NO_CHILD) & (self.tree.mover[:n] != TERMINAL)):
             self.tree.used[FAILURES] = PATIENCE  # nothing is left for walks to find
         here = self._here()
-        self._room_for(len(here) * max_legal(self.game))
-        playouts = self.habits.playouts
-        if budget:
-            playouts = min(playouts, max(1, seeding // (len(here) * actions)))
-        habits = self.habits._replace(playouts=playouts)
+        self._room_for(int(np.sum(self.tree.first[here] == NO_CHILD)) * actions + max_legal(self.game))
+        playouts = max(1, seeding // (len(here) * actions)) if budget else self.habits.playouts
+        habits = self.habits._replace(playouts=min(playouts, self.habits.playouts))
         expand_all(self.game, self.leaf, here, self.rows, self.tree, habits, random)
         self.starts = new_starts(self._here(), self.roots.share)
         ready(self.tree, self.roots, self.starts)
@@ -236,8 +236,13 @@ class LimitedSearch:
         share /= np.bincount(group, share)[group]
         self._set_roots(np.concatenate([nodes, false]), group, share, prior, np.zeros(len(keys)), NONE)
 
-    def _go_on(self, key: int, worlds: Worlds, observations: list[int], positions: int, random: np.ndarray) -> bool:
-        """Begin where the last search left off; False if its tree has nothing that is still possible."""
+    def _go_on(
+        self, key: int, worlds: Worlds, observations: list[int], positions: int, most: int, random: np.ndarray
+    ) -> bool:
+        """Begin where the last search left off; False if its tree has nothing that is still possible.
+
+        At most `most` possible histories are carried over; if they are fewer than `positions`, worlds are added.
+        """
         if self.tree is None:
             return False
         if self.whole:
@@ -245,7 +250,7 @@ class LimitedSearch:
             return True
         kept = carry(
             self.tree, self.rows, self.roots, self.seat, key, self.plan.order, self.habits.scale, self.plan.frozen,
-            self.profile(),
+            self.profile(), most, random,
         )  # fmt: skip
         if kept is None:
             self.tree = None
@@ -312,9 +317,7 @@ class LimitedSearch:
         present, name = set(names(self.game, chosen(self.rows, nodes))), names(self.game, worlds.rows)
         pool = [i for i in np.flatnonzero(false) if name[i] not in present]
         wanted = min(_FALSE * self.plan.positions, len(pool))
-        for i in range(wanted):
-            j = i + below(random, len(pool) - i)
-            pool[i], pool[j] = pool[j], pool[i]
+        draw(random, pool, wanted)
         return self._added(worlds.rows, np.array(sorted(pool[:wanted]), np.int64), 0, random)
 
     def _new_worlds(self, worlds: Worlds, nodes: np.ndarray, positions: int, random: np.ndarray) -> np.ndarray:
