@@ -2,9 +2,8 @@
 
 Let I be the searching seat's information state. The histories of the tree in I are of order 1: what the seat holds
 possible. Histories that the other seat cannot tell from one of them are of order 2: what the seat thinks that the
-other one may hold possible. Histories further out are dropped. Of more histories of order 1 than a search can afford
-some are drawn; the others are dropped, too: a tree that is too large for its budget is hardly solved. The paper has ten
-thousands of positions and seconds on several cores. For a group J of histories that look alike to the other seat,
+other one may hold possible. Histories further out are dropped. Of too many histories of order 1 some are drawn, and the
+others are dropped, too; the paper keeps all. For a group J of histories that look alike to the other seat,
 
     share of h in J    ~ reach of h by our own strategy and chance in the last search
     alternative of J   = our mean value in J - gift / our reach of J

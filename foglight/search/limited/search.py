@@ -8,12 +8,13 @@ played in another. In a larger game the tree is expanded at once wherever it agr
 that takes more than `_MOST_STARTS` nodes, the search begins at worlds drawn from the belief instead; chance draws among
 them.
 
-Every later decision of a larger game begins where the last one left off (`carry.py`). Worlds of the belief that the
-tree lacks are added at random until there are `positions`. A new world is a group of its own, unless the other seat
-cannot tell it from a history of the tree. Its alternative is the smaller of its evaluation and the value of the last
-search. The paper takes worlds of order 2 from the last tree alone. Where all worlds that agree with the public
-observations are known, some of them are added, too (`public.py`); and if the plan leaves it open, there is no gadget
-then: how likely we think a group is a better guide than the worst of all groups.
+Every later decision of a larger game begins where the last one left off (`carry.py`), with at most `positions` possible
+histories. If there are fewer, worlds of the belief that the tree lacks are added at random until there are so many. A
+new world is a group of its own, unless the other seat cannot tell it from a history of the tree. Its alternative is the
+smaller of its evaluation and the value of the last search. The paper takes worlds of order 2 from the last tree alone.
+Where all worlds that agree with the public observations are known, some of them are added, too (`public.py`); and if
+the plan leaves it open, there is no gadget then: how likely we think a group is a better guide than the worst of all
+groups.
 
 Where the last tree holds nothing that is still possible, as after an unexpected observation, the search begins anew.
 """
@@ -153,14 +154,12 @@ class LimitedSearch:
         """Prepare the decision at the information state `key`, where the seat has so many actions.
 
         `passed` are the seat's keys so far. `worlds` is its belief, and `observations` what it follows from. A budget
-        in evaluations bounds the first positions, those that are carried over among them, and how often their children
-        are evaluated; 0: it is not known.
+        in evaluations bounds the first positions, and how often their children are evaluated; 0: it is not known.
         """
         self.key, worlds = key, merged(self.game, worlds)
         seeding = min(int(_SEEDING * budget), self.plan.nodes // 2) if budget else self.plan.nodes // 2
-        afforded = max(1, seeding // actions)
-        positions, most = min(self.plan.positions, afforded), max(self.plan.positions, afforded)
-        if not self._go_on(key, worlds, observations, positions, most, random):
+        positions = min(self.plan.positions, max(1, seeding // actions))
+        if not self._go_on(key, worlds, observations, positions, random):
             # what was too much once is too much later in the game, too: more observations, no fewer histories before
             self._too_long = self._too_long or not self._from_the_start(key, passed, random)
             if self._too_long:
@@ -236,13 +235,8 @@ class LimitedSearch:
         share /= np.bincount(group, share)[group]
         self._set_roots(np.concatenate([nodes, false]), group, share, prior, np.zeros(len(keys)), NONE)
 
-    def _go_on(
-        self, key: int, worlds: Worlds, observations: list[int], positions: int, most: int, random: np.ndarray
-    ) -> bool:
-        """Begin where the last search left off; False if its tree has nothing that is still possible.
-
-        At most `most` possible histories are carried over; if they are fewer than `positions`, worlds are added.
-        """
+    def _go_on(self, key: int, worlds: Worlds, observations: list[int], positions: int, random: np.ndarray) -> bool:
+        """Begin where the last search left off; False if its tree has nothing that is still possible."""
         if self.tree is None:
             return False
         if self.whole:
@@ -250,7 +244,7 @@ class LimitedSearch:
             return True
         kept = carry(
             self.tree, self.rows, self.roots, self.seat, key, self.plan.order, self.habits.scale, self.plan.frozen,
-            self.profile(), most, random,
+            self.profile(), self.plan.positions, random,
         )  # fmt: skip
         if kept is None:
             self.tree = None
