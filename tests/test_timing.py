@@ -82,7 +82,8 @@ def test_the_first_decision_of_a_process_is_thrown_away(sleeper, workers):
     assert timing.overruns == 0 and timing.longest == pytest.approx(0.1)
 
 
-def test_every_agent_is_asked_once_in_a_warm_up():
+@pytest.mark.parametrize("remembers, decisions", [(False, 1), (True, 2)])
+def test_every_agent_is_asked_in_a_warm_up_and_twice_if_it_remembers(remembers, decisions):
     class Counting(Agent):
         asked = 0
 
@@ -91,10 +92,11 @@ def test_every_agent_is_asked_once_in_a_warm_up():
             assert len(actions) > 1
             return actions[0]
 
-    for game in ("phantom_ttt", "kuhn_poker", "oh_hell(players=3,tricks=3)"):
+    Counting.remembers = remembers
+    for game in ("phantom_ttt", "goofspiel(cards=5)", "oh_hell(players=3,tricks=3)"):
         agents = [Counting() for _ in range(fl.new_state(game).num_players)]
         warm_up(fl.load_game(game), agents)
-        assert [agent.asked for agent in agents] == [1] * len(agents)
+        assert [agent.asked for agent in agents] == [decisions] * len(agents)
 
 
 def test_moves_are_those_of_the_seat():

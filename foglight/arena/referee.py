@@ -158,21 +158,23 @@ class Referee:
 
 
 def warm_up(game: Game, agents: Sequence[Agent | None]) -> None:
-    """Let each agent decide once in a game that is not recorded, so that its kernels are compiled and loaded.
+    """Let each agent decide in a game that is not recorded, so that its kernels are compiled and loaded.
 
-    All moves of this game are random. A seat without an agent, or that never has a choice in it, is not asked.
+    An agent that remembers decides twice: the second time it begins with what it remembers, by other kernels. All moves
+    of this game are random. A seat without an agent, or that never has a choice in it, is not asked.
     """
     state = State(game)
     random = generator(0, 0, 0)
     seats = [Seat(agent, state.game, i, 0) for i, agent in enumerate(agents) if agent is not None]
-    waiting = {seat.number: seat.agent for seat in seats}
-    while waiting and state.player != TERMINAL:
+    left = {seat.number: 2 if seat.agent.remembers else 1 for seat in seats}  # decisions
+    while any(left.values()) and state.player != TERMINAL:
         if state.player == CHANCE:
             action = _outcome(state, random)
         else:
-            actions = state.actions()
-            if state.player in waiting and len(actions) > 1:
-                waiting.pop(state.player).act(list(actions))
+            actions, mover = state.actions(), state.player
+            if left.get(mover) and len(actions) > 1:
+                agents[mover].act(list(actions))
+                left[mover] -= 1
             action = actions[below(random, len(actions))]
         state.play(action)
         _tell(seats, state)
