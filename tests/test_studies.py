@@ -179,6 +179,21 @@ def test_a_study_stops_when_its_time_is_over_and_goes_on_later(tmp_path, monkeyp
     assert run_study("growing", tmp_path, True, 0) == "['0', '1', '2', '3', '4']\n"
 
 
+def test_only_cells_with_a_text_in_their_names_are_worked_on(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(studies, "load_study", lambda name: Growing)
+    before = Growing.now
+    assert run_study("growing", tmp_path, True, 0, only="3") == "['3']\n\n1 of 5 cells are done.\n"
+    assert Growing.now == before + 1
+    assert run_study("growing", tmp_path, True, 0, only="3") == "['3']\n\n1 of 5 cells are done.\n"
+    assert Growing.now == before + 1, "done already"
+    assert run_study("growing", tmp_path, True, 0) == "['0', '1', '2', '3', '4']\n"
+    assert Growing.now == before + 5
+    with pytest.raises(fl.BadInput, match="no cell of growing has '7' in its name; the first is '0'"):
+        run_study("growing", tmp_path, True, 0, only="7")
+    result = run("study", "run", "all", "--only", "100:1")
+    assert result.exit_code == 2 and "name it" in result.stderr
+
+
 def test_all_studies_run_in_one_command_and_share_the_time(run, tmp_path, monkeypatch):
     monkeypatch.setattr(studies, "load_study", lambda name: Growing)
     monkeypatch.setattr(studies, "study_names", lambda: ["a", "b", "c"])

@@ -46,6 +46,9 @@ def run_study(
         Path | None,
         typer.Option("--from", help="Begin with the finished cells stored in this folder, such as docs/results/data."),
     ] = None,
+    only: Annotated[
+        str, typer.Option(help="Work only on cells with this text in their names, such as '100:1'; not with all.")
+    ] = "",
     workers: Workers = None,
     on: On = "local",
     seed: Seed = 0,
@@ -54,6 +57,8 @@ def run_study(
     """Run or resume a study: write its data, a table beside the published numbers, and a picture."""
     from foglight import studies
 
+    if only and name == "all":
+        raise BadInput("--only takes the cells of one study: name it, instead of all")
     place = workers_of(on, workers, 1)
     names = studies.study_names() if name == "all" else [name]
     runs = (folder or Path("runs")) if name == "all" else None
@@ -65,7 +70,9 @@ def run_study(
         seconds = None if end is None else max(0.0, end - time.monotonic()) / (len(names) - number)
         try:
             with progress_bar(f"cells of {each}" if runs else "cells") as progress:
-                table = studies.run_study(each, where, quick, seed, progress, progress.of(place), seconds, begin_with)
+                table = studies.run_study(
+                    each, where, quick, seed, progress, progress.of(place), seconds, begin_with, only
+                )
         except KeyboardInterrupt:
             fail(f"stopped; finished cells are in {where}, and the same command goes on", 130)
         if not json_:

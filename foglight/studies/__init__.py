@@ -90,16 +90,20 @@ def run_study(
     workers: Workers = 1,
     seconds: float | None = None,
     begin_with: Path | None = None,
+    only: str = "",
 ) -> str:
     """Compute the cells missing in `folder`, write `data.json`, `table.md` and `picture.png`; returns the table.
 
     `workers` work on cells side by side, and are as in `play_match`. After `seconds`, if given, the study stops, and
-    cells that have begun are lost. Then the table is of the cells that are done, if the study can make one. With
-    `begin_with`, a folder of stored results such as `docs/results/data`, the cells stored there count as done.
+    cells that have begun are lost; it also stops when no cell is missing that has `only` in its name. Then the table is
+    of the cells that are done, if the study can make one. With `begin_with`, a folder of stored results such as
+    `docs/results/data`, the cells stored there count as done.
     """
     begin = time.monotonic()
     study = load_study(name)
     cells = study.cells(quick, seed)
+    if not any(only in cell for cell in cells):
+        raise BadInput(f"no cell of {name} has {only!r} in its name; the first is {next(iter(cells))!r}")
     # ours have an edition; hours of work are not lost when some line of the library is edited
     own = name in study_names()
     code = "" if own else code_of(study.work) + addressed_code(json.dumps(cells)) + RESULTS_VERSION
@@ -114,15 +118,16 @@ def run_study(
     check_picture(folder / "picture.png")
     done = finished(study, cells, ledger.results)[1]
     missing = {cell: arguments for cell, arguments in cells.items() if cell not in done}
+    wanted = {cell: arguments for cell, arguments in missing.items() if only in cell}
     if progress is not None:
         progress(len(cells) - len(missing), len(cells))
-    if missing and "prepare" in vars(study):
-        study.prepare(missing, folder)
+    if wanted and "prepare" in vars(study):
+        study.prepare(wanted, folder)
     given = {"folder": folder.absolute()} if "folder" in inspect.signature(study.work).parameters else {}
     modules = [study.work.__module__, *addressed_modules(json.dumps(cells))]
     # fresh ones: threads of PyTorch do not survive a fork
-    with opened(workers if missing else 1, modules=modules, fresh=True) as place:
-        for part in place.run(_working, [Lot((name, given), list(missing.items()))]):
+    with opened(workers if wanted else 1, modules=modules, fresh=True) as place:
+        for part in place.run(_working, [Lot((name, given), list(wanted.items()))]):
             for (cell, _), (result, spent) in zip(part.pieces, part.results, strict=True):
                 ledger.add(cell, result, spent)
                 del missing[cell]
