@@ -166,14 +166,15 @@ def warm_up(game: Game, agents: Sequence[Agent | None]) -> None:
     state = State(game)
     random = generator(0, 0, 0)
     seats = [Seat(agent, state.game, i, 0) for i, agent in enumerate(agents) if agent is not None]
-    left = {seat.number: 2 if seat.agent.remembers else 1 for seat in seats}  # decisions
+    crew = {seat.number: seat.agent for seat in seats}
+    left = {number: 2 if agent.remembers else 1 for number, agent in crew.items()}  # decisions
     while any(left.values()) and state.player != TERMINAL:
         if state.player == CHANCE:
             action = _outcome(state, random)
         else:
             actions, mover = state.actions(), state.player
             if left.get(mover) and len(actions) > 1:
-                agents[mover].act(list(actions))
+                crew[mover].act(list(actions))
                 left[mover] -= 1
             action = actions[below(random, len(actions))]
         state.play(action)
