@@ -15,11 +15,11 @@ from foglight.worlds.expansion import chosen
 from foglight.worlds.tracker import Worlds
 
 
-def names(game: Game, rows: Any) -> list[int]:
-    """A number for each world; worlds that are alike have the same one."""
+def names(game: Game, rows: Any) -> np.ndarray:
+    """A number for each world, uint64[worlds]; worlds that are alike have the same one."""
     out = np.zeros(len(rows), np.uint64)
     _name(game, rows, out)
-    return list(out.tolist())
+    return out
 
 
 @kernel

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foglight.names import BadInput
-from foglight.randomness import below, draw, systematic, unit
+from foglight.randomness import draw, systematic, unit
 from foglight.rules import TERMINAL, Game, bounds, max_legal, new_worlds, num_players
 from foglight.search.limited.alike import deals, merged, names
 from foglight.search.limited.carry import carry
@@ -308,27 +308,24 @@ class LimitedSearch:
         own, other, movers = (np.zeros(len(worlds.weights), kind) for kind in (np.uint64, np.uint64, np.int64))
         describe(self.game, worlds.rows, self.seat, own, other, movers)
         false = (movers == self.seat) & (own != np.uint64(self.key)) & np.isin(other, keys)
-        present, name = set(names(self.game, chosen(self.rows, nodes))), names(self.game, worlds.rows)
-        pool = [i for i in np.flatnonzero(false) if name[i] not in present]
+        new = self._unknown(worlds, nodes)
+        pool = new[false[new]]
         wanted = min(_FALSE * self.plan.positions, len(pool))
         draw(random, pool, wanted)
-        return self._added(worlds.rows, np.array(sorted(pool[:wanted]), np.int64), 0, random)
+        return self._added(worlds.rows, np.sort(pool[:wanted]), 0, random)
 
     def _new_worlds(self, worlds: Worlds, nodes: np.ndarray, positions: int, random: np.ndarray) -> np.ndarray:
         """Indices of worlds that the tree lacks, drawn evenly, so many that `positions` are possible."""
-        wanted = positions - len(nodes)
-        if wanted <= 0:
+        if len(nodes) >= positions:
             return np.zeros(0, np.int64)
-        present, name = set(names(self.game, chosen(self.rows, nodes))), names(self.game, worlds.rows)
-        pool, new = np.arange(len(worlds.weights)), list[int]()
-        end = len(pool)
-        while end > 0 and len(new) < wanted:
-            i = below(random, end)
-            pool[i], pool[end - 1] = pool[end - 1], pool[i]
-            end -= 1
-            if name[pool[end]] not in present:
-                new.append(pool[end])
-        return np.array(sorted(new), np.int64)
+        pool = self._unknown(worlds, nodes)
+        wanted = min(positions - len(nodes), len(pool))
+        draw(random, pool, wanted)
+        return np.sort(pool[:wanted])
+
+    def _unknown(self, worlds: Worlds, nodes: np.ndarray) -> np.ndarray:
+        """Indices of worlds that none of the nodes has."""
+        return np.flatnonzero(~np.isin(names(self.game, worlds.rows), names(self.game, chosen(self.rows, nodes))))
 
     def _set_roots(self, nodes: Any, group: Any, share: Any, prior: Any, alternative: Any, gadget: int) -> None:
         self.roots = new_roots(nodes.astype(np.int64), group.astype(np.int64), share, prior, alternative)
