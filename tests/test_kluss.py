@@ -441,13 +441,21 @@ def test_purification_says_how_many_actions_are_played():
     assert played["purify=no,small=0"] > 1 and played["purify=auto"] > 1
 
 
-def test_one_action_is_one_that_has_been_likely_for_long():
-    """The most likely of the stable ones; if none is stable, as after a change of mind, the most likely of all."""
-    agent = fl.load_agent("kluss(purify=one)")
-    strategy, even = np.array([0.2, 0.5, 0.3]), np.zeros(3)
-    for stable, choice in (((1, 1, 1), 1), ((1, 0, 1), 2), ((1, 0, 0), 0), ((0, 0, 0), 1)):
-        said = Report(strategy, np.array(stable, bool), even, even, 0.5, 0.0, {})
-        assert agent._odds(said).tolist() == [float(k == choice) for k in range(3)]
+@pytest.mark.parametrize(("purify", "most"), [("one", 1), ("yes", 3)])
+def test_actions_are_stable_where_the_last_strategy_was_safe(purify, most):
+    """There the likeliest stable ones; if none is stable, and where it was not safe, the most likely of all."""
+    agent = fl.load_agent(f"kluss(purify={purify})")
+    strategy, even, compared = np.array([0.1, 0.4, 0.3, 0.05, 0.15]), np.zeros(5), 0
+    for stable in itertools.product((False, True), repeat=5):
+        for unsafe in (0.0, 0.25, 1.0):
+            said = Report(strategy, np.array(stable), even, even, unsafe, 0.0, {})
+            likely = sorted((k for k in range(5) if stable[k]), key=lambda k: -strategy[k])[:most] or [1]
+            expected = [(k == 1) * unsafe for k in range(5)]
+            for k in likely:
+                expected[k] += (1 - unsafe) * strategy[k] / sum(strategy[likely])
+            assert agent._odds(said) == pytest.approx(expected)
+            compared += 1
+    assert compared == 96
 
 
 def test_dice_in_another_order_are_the_same_deal():

@@ -44,8 +44,8 @@ class Kluss(Searcher):
     expansion: Annotated[int, "who explores when the tree grows", OneOf("one_sided", "both")] = 0
     purify: Annotated[
         int,
-        "whether to play fewer actions than the strategy has; one: only the most likely of those that are stable; "
-        f"yes: the most likely one where the last strategy was not safe, else at most {_MOST_ACTIONS} stable ones; "
+        "whether to play fewer actions than the strategy has; yes: the most likely one where the last strategy was "
+        f"not safe, else at most {_MOST_ACTIONS} of those that are stable; one: the same with only one of these; "
         "auto: one, except in a game that is held whole",
         OneOf(*_PURIFY),
     ] = 3
@@ -129,10 +129,8 @@ class Kluss(Searcher):
         stable = np.where(said.stable, said.strategy, 0.0)
         if not stable.any():
             stable = _alone(said.strategy)
-        if purify == "yes":
-            few = np.where(_ranks(stable) < _MOST_ACTIONS, stable, 0.0)
-            return said.unsafe * _alone(said.strategy) + (1.0 - said.unsafe) * few / few.sum()
-        return _alone(stable)
+        few = np.where(_ranks(stable) < (_MOST_ACTIONS if purify == "yes" else 1), stable, 0.0)
+        return said.unsafe * _alone(said.strategy) + (1.0 - said.unsafe) * few / few.sum()
 
     def probabilities(self, actions: Any = None) -> np.ndarray:
         actions = list(actions or self.legal_actions())
