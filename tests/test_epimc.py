@@ -158,6 +158,25 @@ def test_time_is_kept_by_the_clock(monkeypatch):
     assert now[0] <= 2.0 + 0.2 * 2.0 + 0.005
 
 
+@pytest.mark.parametrize("cheap", [0, 64, 1000])
+def test_a_rate_that_was_too_high_does_not_cost_a_time_budget(cheap, monkeypatch):
+    """The first iterations cost nearly nothing, as in a small tree, the others a millisecond."""
+    now, done = [0.0], [0]
+    monkeypatch.setattr(_searching.time, "perf_counter", lambda: now[0])
+
+    def run(n):
+        before = done[0]
+        done[0] += n
+        now[0] += 1e-9 * n + 0.001 * max(0, done[0] - max(cheap, before))
+
+    agent = fl.load_agent("epimc(time=2)")
+    for _ in range(3):
+        begun, done[0] = now[0], 0
+        agent.spend(begun, run)
+        assert 1.9 < now[0] - begun < 2.0 + 0.2 * 2.0 + 0.005
+        agent._rate = 1e9
+
+
 @pytest.mark.parametrize("agent", ["pimc", "epimc", "epimc(subgame=iss)", "epimc(subgame=cfr+)", "ismcts", "iimc"])
 def test_a_budget_that_is_over_at_once_still_gives_a_move(agent):
     spec = f"{agent[:-1]},time=0.000001)" if agent.endswith(")") else f"{agent}(time=0.000001)"

@@ -21,7 +21,7 @@ DEFAULT_ITERATIONS = 10_000
 _HISTORIES, _UNIFORM_PLAY = "histories", "uniform_play"
 _DOUBT = 0.1  # probability that the other seats act at random, where their agent only says what it would play
 _LONGEST_CHUNK = 0.25  # seconds: a search that is asked to stop ends about so soon
-_FIRST_CHUNK = 64  # iterations before the first look at the clock, while their rate is unknown
+_FIRST_CHUNK = 64  # most iterations before the first look at the clock; each further chunk is at most twice the last
 
 
 @dataclass(frozen=True)
@@ -163,20 +163,20 @@ class Searcher(Agent):
                 run(n)
             return max(n, 0)
         end = begin + self.time * share
-        done, spent = 0, 0.0
+        done, spent, largest = 0, 0.0, _FIRST_CHUNK
         while done < most:
             left = end - time.perf_counter()
+            chunk = largest
             if self._rate:
                 # seconds until the next look at the clock; the first are few, for the rate may have changed
                 patience = max(min(0.25 * self.time, _LONGEST_CHUNK), 0.005) if done else 0.02 * self.time
-                chunk = int(self._rate * min(left, patience) * 0.9)
-            else:
-                chunk = _FIRST_CHUNK
+                chunk = min(chunk, int(self._rate * min(left, patience) * 0.9))
             if (
                 left <= 0.0 or chunk < 1 or self.stopped()
             ) and done + before > 0:  # at least one iteration is run, however late it is
                 break
             chunk = min(max(chunk, 1), most - done)
+            largest = 2 * chunk
             started = time.perf_counter()
             run(chunk)
             elapsed = time.perf_counter() - started
