@@ -109,7 +109,7 @@ def _title(study: str) -> str:
 # As a page ----------------------------------------------------------------------------------------------------------
 
 
-HEAD = """# Results: what holds of four papers
+HEAD = """# Results: which claims of four papers hold
 
 Every table and figure with numbers in the four papers, our number beside the published one. This page is made by
 `foglight study report` from the data in `data/`; nothing in it is written by hand. A verdict follows from the data by a

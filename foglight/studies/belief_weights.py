@@ -16,6 +16,7 @@ gives to what is in each place, a card or a hand, added up over places; the mean
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -199,28 +200,33 @@ def _cell(row: dict[str, Any] | None) -> str:
 
 def claims(results: Results) -> list[Claim]:
     """Who knows how the others play wins more than who is wrong about it."""
-    texts = []
+    gains: dict[str, list[tuple[str, float, float]]] = {"histories": [], WRONG: []}  # who, the mean, half its interval
     for game, opponents in OPPONENTS.items():
-        for opponent in opponents:
-            parts = []
-            for search in SEARCHES:
-                rows = _by_weights(results, game, search, opponent)
-                if {KNOWN, WRONG, "histories"} <= rows.keys():
-                    known = rows[KNOWN]
-                    gains = [_gain(known, rows[other]) for other in ("histories", WRONG)]
-                    parts.append(f"{search} {gains[0]} over all histories alike, {gains[1]} over a wrong policy")
-            texts += [f"{game.partition('(')[0]} against {opponent}: {'; '.join(parts)}"] if parts else []
+        for opponent, search in product(opponents, SEARCHES):
+            rows = _by_weights(results, game, search, opponent)
+            if {KNOWN, *gains} <= rows.keys():
+                for other, several in gains.items():
+                    one, two = rows[KNOWN], rows[other]
+                    name = f"{search} in {game.partition('(')[0]} against {opponent}"
+                    several.append((name, one["mean"] - two["mean"], 1.96 * math.hypot(one["error"], two["error"])))
     return [
         finding(
-            "What is it worth a game, to weigh worlds by the policy that the others do play?",
-            ". ".join(texts),
+            "How much more does an agent win per game if it weighs worlds by the policy that the others really play?",
+            f"than with all histories alike: {_summary(gains['histories'])}. "
+            f"Than by a wrong policy: {_summary(gains[WRONG])}",
             "Mean payoffs; 95 % intervals of differences between separate matches.",
         )
     ]
 
 
-def _gain(one: dict[str, Any], other: dict[str, Any]) -> str:
-    return f"{one['mean'] - other['mean']:+.2f} ± {1.96 * math.hypot(one['error'], other['error']):.2f}"
+def _summary(gains: list[tuple[str, float, float]]) -> str:
+    """In how many matches something is gained or lost for certain, and where."""
+    sure = [(name, mean, half) for name, mean, half in gains if abs(mean) > half]
+    more = sum(mean > 0.0 for _, mean, _ in sure)
+    n, less, undecided = len(gains), len(sure) - more, len(gains) - len(sure)
+    count = f"more in {more} of {n} matches, less in {less}, undecided in {undecided}"
+    shown = ", ".join(f"{name} {mean:+.2f} ± {half:.2f}" for name, mean, half in sure)
+    return count + (f" ({shown})" if shown else "")
 
 
 def draw(results: Results, path: Path) -> None:

@@ -120,4 +120,5 @@ def claims(results: _matches.Results) -> list[Claim]:
 def _ahead(several: list[_matches.Lead]) -> str:
     """In how many matches the first agent is ahead, behind, or neither for certain."""
     ahead, behind = (sum(one.points.above(0) is what for one in several) for what in (True, False))
-    return f"of {len(several)} pairs {ahead} ahead, {behind} behind, {len(several) - ahead - behind} open"
+    undecided = len(several) - ahead - behind
+    return f"ahead in {ahead} of {len(several)} pairs, behind in {behind}, undecided in {undecided}"

@@ -76,7 +76,7 @@ def claims(results: Results) -> list[Claim]:
     return [
         claim(
             "Table 1",
-            "Public states of the three games have 192, 12 960 and 544 320 histories.",
+            "Public states of the three games have 192, 12,960 and 544,320 histories.",
             ", ".join(f"{size:,}" for size in SIZES),
             ", ".join(f"{result['counted']:,}" for result in results.values()),
             [result["counted"] == result["enumerated"] == int(size) for size, result in results.items()],

@@ -156,7 +156,7 @@ def claims(results: Results) -> list[Claim]:
             f"lowest losses {shown(one)}",
             [bool(run > STALLED) for run in lowest[one]],
             "Solutions exist, but training does not find them; a run stalls if it never falls below 1e-5.",
-            "A run stalls if it never falls below 1e-5; ours train on when the paper's plateau.",
+            "A run stalls if it never falls below 1e-5; ours go on learning where the paper's stall.",
         ),
         claim(
             "Appendix C",
