@@ -47,10 +47,10 @@ def factored(monkeypatch):
     monkeypatch.setattr(solver, "fits", lambda game, memory: False)
 
 
-def same_as_the_tree(small_game):
+def same_as_the_tree(small_game, policies=POLICIES):
     """Compare values and best responses with those of the sequence form; returns how many were compared."""
     form, sequences, compared = FactoredForm(small_game), sequence_form(small_game), 0
-    for policy in POLICIES:
+    for policy in policies:
         plans, behaviour = plans_of(form, policy), behaviour_of(sequences, policy)
         assert value(form, plans) == pytest.approx(counterfactual_values(sequences, behaviour)[0][0], abs=1e-12)
         for seat in range(2):
@@ -284,6 +284,90 @@ def test_common_histories_that_are_their_own_mirror_images_to_the_end():
 def test_solving_with_states_that_are_their_own_mirror_images(factored):
     policy, exact = fl.solve(Square(), iterations=300), equilibrium(sequence_form(Square()))[0]
     assert policy.value == pytest.approx(exact, abs=1e-3) and policy.exploitability < 1e-3
+
+
+# A game in which both seats come to the same place by the same action ------------------------------------------------
+
+
+@game
+@constants(num_players=2, num_words=1, num_actions=4, title="stones fall into four columns; three in a row win")
+class Columns(NamedTuple):
+    """Two stones fit into a column. A try at a full one fails, and the other seat hears it; other turns are silent.
+
+    World: bits 0-7 and 8-15 the seats' stones, 16-19 and 20-23 the columns known to be full, 24 the mover.
+    """
+
+
+def stones(world, seat):
+    return int(world[0]) >> 8 * seat & 255
+
+
+def height(world, column):
+    both = stones(world, 0) | stones(world, 1)
+    return (both >> column & 1) + (both >> 4 + column & 1)
+
+
+def has_line(own):
+    return any(own & line == line for row in (0, 4) for line in (7 << row, 14 << row))
+
+
+def turn(world):
+    return int(world[0]) >> 24 & 1
+
+
+@implements(Columns, "player")
+def _(game, world):
+    over = has_line(stones(world, 0)) or has_line(stones(world, 1)) or stones(world, 0) | stones(world, 1) == 255
+    return TERMINAL if over else turn(world)
+
+
+@implements(Columns, "legal")
+def _(game, world, out):
+    actions = [c for c in range(4) if not int(world[0]) >> 16 + 4 * turn(world) + c & 1]
+    out[: len(actions)] = actions
+    return len(actions)
+
+
+@implements(Columns, "step")
+def _(game, world, action):
+    seat, rows = turn(world), height(world, action)
+    if rows < 2:
+        world[0] = (world[0] | np.uint64(1 << 8 * seat + 4 * rows + action)) ^ np.uint64(1 << 24)
+    if rows > 0:  # the column is full, and the seat knows it
+        world[0] |= np.uint64(1 << 16 + 4 * seat + action)
+
+
+@implements(Columns, "observe")
+def _(game, before, action, after, viewer):
+    rows = height(before, action)
+    if viewer == turn(before):
+        return 1 + 4 * rows + action
+    return 100 if rows == 2 else NOTHING
+
+
+@implements(Columns, "lay_open")
+def _(game, world):
+    for c in range(4):
+        if height(world, c) == 2:
+            world[0] |= np.uint64(1 << 16 + c | 1 << 20 + c)
+
+
+@implements(Columns, "returns")
+def _(game, world, out):
+    out[0] = float(has_line(stones(world, 0))) - float(has_line(stones(world, 1)))
+    out[1] = -out[0]
+
+
+@implements(Columns, "bounds")
+def _(game):
+    return Bounds(-1.0, 1.0, 0.0, 16)
+
+
+@interpreted
+def test_what_a_seat_saw_of_an_action_is_not_what_the_other_saw_of_it():
+    """Seat 0 fills a column, seat 1 tries it and is heard: the place and the action are the same."""
+    assert factors(Columns())
+    assert same_as_the_tree(Columns(), [Uniform()]) == 5
 
 
 def test_regret_minimisation_passes_values_to_all_parents():

@@ -66,7 +66,7 @@ class Opens(NamedTuple):
     turned: np.ndarray  # int32[, symmetries]: the number of each mirror image, plus 1; 0 where it is not known yet
     after: np.ndarray  # int32[, actions]: the laid-open world after an action, plus 1; 0 where it is not known yet
     heard: np.ndarray  # int32[, actions]: what the other seat observes of that action
-    seen: np.ndarray  # int32[, actions]: what the mover observed of an action that led here; NOTHING: not known yet
+    seen: np.ndarray  # int32[, 2 * action + mover]: what the mover saw of its action to here; NOTHING: not known yet
 
 
 class Lists(NamedTuple):
@@ -320,7 +320,7 @@ def new_desk(game: Game, levels: int, symmetries: int) -> Desk:
     opens = Opens(
         new_worlds(game, LENGTH), zeros(np.uint64), zeros(i64), zeros(float, num_players(game)),
         zeros(np.int16, levels), zeros(i64), zeros(i32, symmetries), zeros(i32, actions), zeros(i32, actions),
-        zeros(i32, actions),
+        zeros(i32, 2 * actions),
     )  # fmt: skip
     table, (ends, payoffs) = Table(zeros(np.uint64), zeros(i32)), new_ends(symmetries)
     room, counts = new_room(game, levels, LENGTH), np.zeros(6, np.int64)

@@ -138,7 +138,7 @@ def _write_world(game, group, part, other, desk, level, mover, i):
         if acting == mover and mine == 0:
             closure.seen[i] = observe(game, world, action, after, mover)
             landed = open_number(game, after, closure.pasts[i], steps, images[0], -1, desk)
-            opens.seen[landed, action] = closure.seen[i]
+            opens.seen[landed, 2 * action + mover] = closure.seen[i]
         copy_world(game, world, after)
     copy_world(game, after, world)
     closure.lengths[i] = steps
@@ -156,7 +156,7 @@ def _known_state(game, group, part, desk, level, mover, i):
         return -1
     back = group.inverse[group.product[history.turns[level, mover], closure.turns[i]]]
     landed = turned_open(game, group, history.landed[level, mover], back, desk)
-    seen = desk.opens.seen[landed, part.sequences.actions[last]]
+    seen = desk.opens.seen[landed, 2 * int64(part.sequences.actions[last]) + mover]
     return _state_after(part, last, seen) if seen != NOTHING else -1
 
 
