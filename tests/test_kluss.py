@@ -15,10 +15,20 @@ from foglight.search.leaves import rollout
 from foglight.search.limited import search as limited
 from foglight.search.limited.alike import deals, merged, names
 from foglight.search.limited.carry import carry
-from foglight.search.limited.regret import BY_WORLDS, MAXMARGIN, MIXED, NONE, RESOLVE, iterate, new_room, new_roots
+from foglight.search.limited.regret import (
+    BY_WORLDS,
+    MAXMARGIN,
+    MIXED,
+    NONE,
+    RESOLVE,
+    Present,
+    iterate,
+    new_room,
+    new_roots,
+)
 from foglight.search.limited.report import Report
 from foglight.search.limited.search import LimitedSearch, Plan
-from foglight.search.limited.tree import NO_CHILD, NODES, STATES
+from foglight.search.limited.tree import ITERATIONS, NO_CHILD, NODES, STATES
 
 pytestmark = pytest.mark.plain
 
@@ -56,8 +66,10 @@ def searched(game, actions, seat, evaluations=400, **options):
 class PlainRegrets:
     """Predictive CFR+ by recursion over a tree, with dictionaries; written from the formulas of the paper."""
 
-    def __init__(self, tree, roots, seat, gadget):
+    def __init__(self, tree, roots, present, seat, gadget):
         self.tree, self.roots, self.seat, self.gadget = tree, roots, seat, gadget
+        self.least = {int(node): least for node, least in zip(present.node, present.least.tolist(), strict=True)}
+        self.mistake, self.anywhere, self.iteration = 0.0, present.mistake, int(tree.used[ITERATIONS])
         n = int(tree.used[STATES])
         self.slots = {s: range(tree.begin[s], tree.begin[s] + tree.actions[s]) for s in range(n)}
         self.x = {s: [float(tree.strategy[i]) for i in self.slots[s]] for s in self.slots}
@@ -70,6 +82,9 @@ class PlainRegrets:
     def value(self, node, owner, reach, gained):
         """The owner's value of a node; adds to counterfactual values `gained` where the others' reach is positive."""
         tree = self.tree
+        if node in self.least:
+            reach = max(reach, self.least[node][0 if owner == self.seat else 1])
+            self.left.discard(node)
         first, n, mover = tree.first[node], tree.children[node], tree.mover[node]
         if first == NO_CHILD:
             return float(tree.value[node]) * (1.0 if owner == self.seat else -1.0)
@@ -84,16 +99,21 @@ class PlainRegrets:
                 state = int(tree.state[node])
                 gained.setdefault(state, [0.0] * n)[c] += reach * worth
                 total += shares[c] * worth
-            elif shares[c] > 0.0:
-                total += shares[c] * self.value(first + c, owner, reach * shares[c], gained)
+                continue
+            share = shares[c] if mover == CHANCE else (1.0 - self.mistake) * shares[c] + self.mistake / n
+            if share > 0.0:
+                total += shares[c] * self.value(first + c, owner, reach * share, gained)
         return total
 
     def update(self, owner):
-        gained, values = {}, [0.0] * len(self.weight)
+        gained, values, self.left = {}, [0.0] * len(self.weight), set(self.least)
         for node, group, share in zip(self.roots.node, self.roots.group, self.roots.share, strict=True):
             reach = share * (self.weight[group] if owner == self.seat else 1.0)
             if reach > 0.0:
                 values[group] += share * self.value(int(node), owner, reach, gained)
+        for node in sorted(self.left):
+            if self.least[node][0 if owner == self.seat else 1] > 0.0:
+                self.value(node, owner, 0.0, gained)
         for state, worth in gained.items():
             expected = sum(x * w for x, w in zip(self.x[state], worth, strict=True))
             r = [w - expected for w in worth]
@@ -104,6 +124,8 @@ class PlainRegrets:
         return values
 
     def iterate(self):
+        self.iteration += 1
+        self.mistake = self.anywhere if self.iteration % 4 == 0 else 0.0
         theirs = self.update(1 - self.seat)
         if self.gadget != NONE:
             self.choose([-value for value in theirs])
@@ -130,8 +152,9 @@ class PlainRegrets:
         ]
 
 
+@pytest.mark.parametrize("mistakes", [False, True])
 @pytest.mark.parametrize("gadget", [NONE, RESOLVE, MAXMARGIN, MIXED])
-def test_regrets_are_those_of_a_plain_recursion(gadget):
+def test_regrets_are_those_of_a_plain_recursion(gadget, mistakes):
     compared = 0
     for game, actions in (("kuhn_poker", [2, 0]), ("kuhn_poker", [2, 0, 0, 1]), ("leduc_poker", [1, 5, 1, 2])):
         if game == "leduc_poker" and fl.compile.INTERPRET_ALL:
@@ -139,9 +162,14 @@ def test_regrets_are_those_of_a_plain_recursion(gadget):
         search, _ = searched(game, actions, 0, evaluations=1500, gadget=gadget, small=0)
         tree, roots = search.tree, search.roots
         start = new_roots(roots.node, roots.group, roots.share, roots.prior, roots.alternative)
-        plain = PlainRegrets(tree, start, 0, gadget)
-        iterate(tree, start, 0, gadget, new_room(len(tree.first), len(tree.owner)), 3)
-        for _ in range(3):
+        here = search.starts.present.node
+        least = (
+            np.random.default_rng(compared).uniform(0.0, 0.5, (len(here), 2)) if mistakes else np.zeros((len(here), 2))
+        )
+        present = Present(here, least, np.zeros(len(here), bool), 0.1 if mistakes else 0.0)
+        plain = PlainRegrets(tree, start, present, 0, gadget)
+        iterate(tree, start, present, 0, gadget, new_room(len(tree.first), len(tree.owner)), 5)
+        for _ in range(5):
             plain.iterate()
         for state, slots in plain.slots.items():
             for c, i in enumerate(slots):
@@ -295,6 +323,7 @@ def test_no_more_possible_histories_are_carried_over_than_asked_for():
     assert len(kept.keys) == 1 and set(others) & set(possible) == set(some)
 
 
+@pytest.mark.long_plain
 def test_a_large_old_tree_is_searched_in_part():
     """Each tree holds hundreds of histories that are possible at the next decision; 64 of them remain."""
     agent = fl.load_agent("kluss(iterations=50000,playouts=1,positions=64)")
@@ -335,13 +364,69 @@ def test_play_in_a_game_held_whole_can_hardly_be_exploited(game, share):
     assert fl.exploitability(game, policy) <= share * fl.exploitability(game, Uniform())
 
 
-def test_the_tree_stays_within_its_nodes():
-    agent = fl.load_agent("kluss(iterations=6000,nodes=1000,playouts=1)")
-    state = fl.new_state("phantom_ttt")
-    fl.Seat(agent, state.game, 0, 0)
+def asked(game, actions, agent, seed=0):
+    """The agent of the seat that is to move after these actions, when it has acted, and the legal actions."""
+    state = fl.new_state(game)
+    for action in actions:
+        state.play(action)
+    agent = fl.load_agent(agent)
+    fl.Seat(agent, state.game, state.player, seed, state.observations(state.player), state.decisions(state.player))
     agent.act(state.actions())
+    return agent, state.actions()
+
+
+@pytest.mark.parametrize("game", ["phantom_ttt", "goofspiel(cards=4)", "leduc_poker"])
+def test_the_tree_stays_within_its_nodes(game):
+    """Not even a game that could be held whole, or a tree from the start of a game, is larger."""
+    agent, _ = asked(game, [0, 3] if game == "leduc_poker" else [], "kluss(iterations=6000,nodes=1000,playouts=1)")
     assert agent.explain().notes["nodes"] <= 1000 + 9
     assert agent.explain().notes["cfr iterations"] > 10  # a full tree is still solved
+
+
+@pytest.mark.parametrize("options", ["", ",small=0"])
+def test_a_seat_knows_what_to_do_after_a_mistake_of_the_other(options):
+    """Dark Hex on four cells: having lost b2, seat 1 wins with b1 for certain; seat 0 should not have begun so.
+
+    An equilibrium never begins so, and says nothing about it.
+    """
+    for seed in range(3):
+        agent, actions = asked("dark_hex(rows=2,cols=2,tries=silent)", [3, 3], f"kluss(iterations=3000{options})", seed)
+        assert agent.explain().values == [-1.0, 1.0, -1.0] and agent.explain().action == actions[1]
+
+
+def test_what_is_possible_is_searched_whatever_led_there():
+    """After white's first move each of black's actions has a value, however unlikely the search thinks that move."""
+    compared, chess = 0, "dark_chess(size=4,clock=hidden,repetition=ignore)"
+    for move in fl.new_state(chess).actions():
+        agent, actions = asked(chess, [move], "kluss(iterations=1000)")
+        assert len(agent.explain().values) == len(actions) and not np.isnan(agent.explain().values).any()
+        compared += len(actions)
+    assert compared >= 40
+
+
+def test_a_seat_wins_where_its_own_play_would_not_have_led():
+    """In Goofspiel the seat has come by moves of its own that its strategy never makes; the last card but one wins."""
+    agent, actions = asked("goofspiel(cards=4)", [1, 0, 2, 3], "kluss(iterations=30000)")
+    assert agent.explain().values == pytest.approx([0.0, 1.0]) and agent.explain().action == actions[1]
+
+
+def test_payoffs_that_are_not_opposed_are_refused(tmp_path):
+    ends = (-1, -1), (-3, 0), (0, -3), (-2, -2)
+    first, second, third, fourth = (f't "" {i + 1} "" {{ {a}, {b} }}\n' for i, (a, b) in enumerate(ends))
+    choice = 'p "" 2 1 "" { "C" "D" } 0\n'
+    text = 'EFG 2 R "dilemma" { "a" "b" }\n""\np "" 1 1 "" { "C" "D" } 0\n'
+    path = tmp_path / "dilemma.efg"
+    path.write_text(text + choice + first + second + choice + third + fourth)
+    with pytest.raises(BadInput, match=r"^kluss is for opposed payoffs; those of .* add up to -4 or to -2$"):
+        asked(f"efg:{path}", [], "kluss(iterations=10)")
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_gadgets_depend_on_the_public_worlds_and_not_on_the_order(order):
+    """In Liar's Dice all deals can be listed, so there is no gadget, and no margin."""
+    search, _ = searched("liars_dice(dice=1,sides=3)", [0, 2, 0, 1], 0, order=order, gadget=BY_WORLDS, small=0)
+    assert search.carried > 0 and search.habits.gadget == NONE
+    assert {int(key) for key in search.tree.keys[search.roots.node, 0]} > {search.key} or order == 1
 
 
 def test_a_start_that_was_too_far_is_not_tried_again(monkeypatch):
@@ -353,16 +438,16 @@ def test_a_start_that_was_too_far_is_not_tried_again(monkeypatch):
     monkeypatch.setattr(LimitedSearch, "_go_on", lambda *given: False)
     monkeypatch.setattr(limited, "_MOST_STARTS", 100)
     search, _ = searched("dark_hex(rows=3,cols=3)", [4, 0, 8, 2, 6, 1], 0, evaluations=1, small=0)
-    assert tried == [True, True, False] and len(search.starts.here) > 1
+    assert tried == [True, True, False] and len(search.starts.present.node) > 1
 
 
 def test_false_worlds_come_from_what_everybody_has_observed(monkeypatch):
     """A search that begins at some of the possible worlds is completed by worlds that the other seat may mean."""
     monkeypatch.setattr(limited, "_MOST_STARTS", 1)
     search, state = searched("leduc_poker", [0, 3, 1], 1, evaluations=1, small=0, positions=3)
-    possible = {int(key(state.game, search.rows[node], 0)) for node in search.starts.here}
+    possible = {int(key(state.game, search.rows[node], 0)) for node in search.starts.present.node}
     false = [node for node in search.roots.node if not search.tree.true[node]]
-    assert len(search.starts.here) == len(possible) == 3 and len(false) >= 6
+    assert len(search.starts.present.node) == len(possible) == 3 and len(false) >= 6
     for node in false:
         assert int(key(state.game, search.rows[node], 1)) != search.key
         assert int(key(state.game, search.rows[node], 0)) in possible
@@ -470,7 +555,7 @@ def test_dice_in_another_order_are_the_same_deal():
     for (one, other), weight in odds.items():
         assert weight == pytest.approx(rolls[one] * rolls[other] / 81)
     search, _ = searched("liars_dice(dice=2,sides=3)", [0, 1, 2, 2], 0, small=0)
-    assert len(search.roots.node) == 36 and len(search.roots.prior) == 6 and len(search.starts.here) == 6
+    assert len(search.roots.node) == 36 and len(search.roots.prior) == 6 and len(search.starts.present.node) == 6
     assert search.roots.prior.sum() == pytest.approx(1.0)
     assert len(deals(fl.load_game("kuhn_poker"), 100).rows) == 6 and len(deals(fl.load_game("kuhn_poker"), 9).rows) == 1
     assert len(deals(fl.load_game("phantom_ttt"), 100).rows) == 1  # nothing is dealt
@@ -541,5 +626,5 @@ def test_the_first_positions_leave_half_of_a_budget(playouts, budget, most):
     search, random = LimitedSearch(state.game, 1, rollout(state.game), plan(small=0, playouts=playouts)), np.array([1])
     seen = list(state.observations(1))
     search.enter(agent.key, np.array(keys, np.uint64), tracker.worlds(), seen, 9, budget, random.astype(np.uint64))
-    assert len(search.starts.here) == 9
+    assert len(search.starts.present.node) == 9
     assert 81 <= search.evaluations <= most // 2 or (budget == 10_000 and 1296 <= search.evaluations <= most)

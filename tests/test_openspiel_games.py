@@ -270,6 +270,36 @@ def test_a_game_of_openspiel_goes_wherever_a_game_goes():
     assert fl.as_openspiel_bot("random", kuhn, 0).referee.game == fl.load_game(kuhn)
 
 
+def test_a_game_of_openspiel_says_what_its_payoffs_stay_within():
+    assert bounds(fl.load_game("openspiel:kuhn_poker")) == fl.Bounds(-2.0, 2.0, 0.0)
+    assert bounds(fl.load_game("openspiel:matrix_pd")).total is None
+
+
+@pytest.mark.parametrize("options", ["iterations=100", "iterations=100,small=0", "time=0.05"])
+@pytest.mark.parametrize(
+    "name", ["kuhn_poker", "leduc_poker", "phantom_ttt", "goofspiel(num_cards=3)", "liars_dice(numdice=1,dice_sides=3)"]
+)
+def test_kluss_plays_games_of_openspiel(name, options):
+    """It searches each decision from worlds that it holds possible, whatever keys the game's strings give."""
+    state, asked = fl.new_state(f"openspiel:{name}"), 0
+    while state.player != fl.TERMINAL:
+        if state.player >= 0:
+            agent, seen = fl.load_agent(f"kluss({options})"), state.observations(state.player)
+            fl.Seat(agent, state.game, state.player, 1, seen, state.decisions(state.player))
+            state.play(agent.act(state.actions()))
+            if len(agent.explain().actions) > 1:
+                assert agent.explain().notes["possible"] > 0 and not np.isnan(agent.explain().values).all()
+                asked += 1
+        else:
+            state.play(state.actions()[-1])
+    assert asked > 0
+
+
+def test_kluss_plays_kuhn_poker_of_openspiel_as_well_as_ours():
+    policy = fl.agent_policy("kluss(iterations=2000)", "openspiel:kuhn_poker")
+    assert fl.exploitability("openspiel:kuhn_poker", policy) < 0.01
+
+
 @pytest.mark.parametrize(
     "name",
     [

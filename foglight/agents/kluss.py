@@ -9,10 +9,11 @@ from foglight.agents._leaf import AUTO, ENGINE, AutoLeafOption, leaf_for
 from foglight.agents._searching import Searcher
 from foglight.names import Between, OneOf
 from foglight.randomness import fold, weighted
-from foglight.rules import Game
+from foglight.rules import Game, key
 from foglight.search.leaves import Rollout
 from foglight.search.limited.report import Report, report
 from foglight.search.limited.search import LimitedSearch, Plan
+from foglight.worlds.expansion import chosen
 from foglight.worlds.tracker import Worlds
 
 _GADGETS = ("none", "resolve", "maxmargin", "mixed", "auto")
@@ -85,7 +86,7 @@ class Kluss(Searcher):
             self.iterate,
         )
         self._search = LimitedSearch(self.game, seat, leaf, plan, self._engine)
-        self._keys = [self.key]
+        self._keys = [self._key_in_worlds()]
         self._decisions = 0
         self._result: tuple[int, Report] | None = None  # of the last search, with its information state
 
@@ -97,7 +98,21 @@ class Kluss(Searcher):
 
     def observe(self, observation: int) -> None:
         super().observe(observation)
-        self._keys.append(self.key)
+        self._keys.append(self._key_in_worlds())
+
+    def _key_in_worlds(self) -> int:
+        """The key of the seat's information state in the worlds that agree with its observations."""
+        return self.key if isinstance(self.game, tuple) else self.belief.key(self.key)
+
+    def _with_one_key(self, worlds: Worlds) -> Worlds:
+        """The same worlds; if an interpreted game's belief is lost, those that look to the seat like the first one."""
+        if isinstance(self.game, tuple) or not self.belief.lost:
+            return worlds
+        keys = np.array([key(self.game, row, self.seat) for row in worlds.rows], np.uint64)
+        self._keys[-1] = int(keys[0])
+        some = np.flatnonzero(keys == keys[0])
+        weights = worlds.weights[some]
+        return Worlds(chosen(worlds.rows, some), weights / weights.sum(), False)
 
     def search(self, worlds: Worlds, actions: list[int], random: np.ndarray, begin: float) -> Any:
         search = self._search
@@ -105,8 +120,9 @@ class Kluss(Searcher):
         random = np.array([fold(self.seed, self._decisions)], np.uint64)  # the same whatever has been observed
         self._decisions += 1
         budget = self.budget or int(self._rate * self.time)
+        worlds = self._with_one_key(worlds)
         keys = np.array(self._keys, np.uint64)
-        search.enter(self.key, keys, worlds, self.observations, len(actions), budget, random)
+        search.enter(self._keys[-1], keys, worlds, self.observations, len(actions), budget, random)
         before = search.evaluations
         done = self.spend(begin, lambda n: search.run(n, random), before=min(before, max(0, self.budget - 1)))
         said = report(search)

@@ -24,7 +24,7 @@ import numpy as np
 from foglight.compile import implements
 from foglight.names import BadInput, Spec, parse_spec, unknown
 from foglight.randomness import below, fold, weighted
-from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL
+from foglight.rules import CHANCE, NOTHING, PUBLIC, TERMINAL, Bounds
 from foglight.state import State
 
 try:
@@ -224,6 +224,13 @@ def num_players(game):
 @implements(OpenSpiel)
 def num_actions(game):
     return max(loaded(game).num_distinct_actions(), loaded(game).max_chance_outcomes())
+
+
+@implements(OpenSpiel)
+def bounds(game):
+    one = loaded(game)
+    has_total = one.get_type().utility in (pyspiel.GameType.Utility.ZERO_SUM, pyspiel.GameType.Utility.CONSTANT_SUM)
+    return Bounds(one.min_utility(), one.max_utility(), float(one.utility_sum()) if has_total else None)
 
 
 @implements(OpenSpiel)

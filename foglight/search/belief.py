@@ -17,7 +17,7 @@ import numpy as np
 
 from foglight.names import BadInput
 from foglight.randomness import fold
-from foglight.rules import Game, begin, new_worlds
+from foglight.rules import Game, begin, key, new_worlds
 from foglight.search.asked import MOST, Ask, Asked, log_odds
 from foglight.worlds.deals.cards import are_deals_better, worlds_in_layers
 from foglight.worlds.deals.filter import DealFilter
@@ -66,6 +66,12 @@ class Belief:
         self.observations.append(observation)
         if self._tracker is not None:
             self._follow(self._tracker, observation)
+
+    def key(self, otherwise: int) -> int:
+        """The key of the seat's information state in a world that explains its observations, if worlds are tracked."""
+        if self._tracker is None:
+            return otherwise
+        return int(key(self.game, self._tracker.worlds(turn_only=False).rows[0], self.seat))
 
     def _follow(self, tracker: Tracker, observation: int) -> None:
         if self._asked is not None:

@@ -38,7 +38,7 @@ from foglight.rules import (
     transition,
 )
 from foglight.search.leaves import evaluate
-from foglight.search.limited.regret import one_iteration
+from foglight.search.limited.regret import Present, one_iteration
 from foglight.search.limited.tree import (
     EVALUATIONS,
     FAILURES,
@@ -74,14 +74,14 @@ class Habits(NamedTuple):
 class Starts(NamedTuple):
     """Where walks begin, with running sums of weights, which follow the last iteration."""
 
-    here: np.ndarray  # int64[h]: the nodes of the searching seat's information state
-    likely: np.ndarray  # float64[h]: by the other seat's reach
+    present: Present
+    likely: np.ndarray  # float64[h]: of its histories, by the other seat's reach
     roots: np.ndarray  # float64[roots]: by weight
     even: np.ndarray  # float64[roots]: by the share in the group
 
 
-def new_starts(here: np.ndarray, share: np.ndarray) -> Starts:
-    return Starts(here, np.zeros(len(here)), np.zeros(len(share)), np.cumsum(share))
+def new_starts(present: Present, share: np.ndarray) -> Starts:
+    return Starts(present, np.zeros(len(present.node)), np.zeros(len(share)), np.cumsum(share))
 
 
 @kernel
@@ -90,6 +90,32 @@ def describe(game, worlds, seat, own, other, movers):
     for i in range(len(worlds)):
         own[i], other[i] = key(game, worlds[i], seat), key(game, worlds[i], 1 - seat)
         movers[i] = player(game, worlds[i])
+
+
+@kernel
+def natural_reach(tree, roots, seat, nodes, out):
+    """Write how likely nodes are if `seat` plays towards them and the other seat evenly, and the other way round.
+
+    The groups of roots are as likely as they are now.
+    """
+    number = np.full(tree.used[NODES], -1, np.int64)
+    for i in range(len(roots.node)):
+        number[roots.node[i]] = i
+    for i in range(len(nodes)):
+        node = nodes[i]
+        out[i, 0] = out[i, 1] = 1.0
+        while tree.parent[node] != node:
+            odds, node = tree.odds[node], tree.parent[node]
+            if tree.mover[node] == CHANCE:
+                out[i, 0] *= odds
+                out[i, 1] *= odds
+            else:
+                out[i, 0 if tree.mover[node] != seat else 1] /= tree.children[node]
+        if number[node] >= 0:
+            out[i, 0] *= roots.share[number[node]] * roots.weight[roots.group[number[node]]]
+            out[i, 1] *= roots.share[number[node]]
+        else:
+            out[i, 0] = out[i, 1] = 0.0
 
 
 @kernel
@@ -180,7 +206,7 @@ def grow(game, leaf, rows, tree, roots, starts, habits, room, until, random):
                 _credit(tree, habits, tree.value[node], depth, slots, owners)
                 work += NODE_COST * max(tree.used[NODES] - before, 1)
         if work >= tree.used[VISITED] or settled:
-            one_iteration(tree, roots, habits.seat, habits.gadget, room)
+            one_iteration(tree, roots, starts.present, habits.seat, habits.gadget, room)
             _follow(tree, roots, starts)
             work = 0
             if settled:
@@ -200,7 +226,7 @@ def next_leaf(tree, roots, starts, habits, explorer, random):
 @kernel
 def settle(tree, roots, starts, habits, room):
     """One iteration, and what follows from it for the next walks."""
-    one_iteration(tree, roots, habits.seat, habits.gadget, room)
+    one_iteration(tree, roots, starts.present, habits.seat, habits.gadget, room)
     _follow(tree, roots, starts)
 
 
@@ -315,11 +341,12 @@ def _walk(tree, roots, starts, habits, explorer, random, slots, owners):
 @jitable
 def _start(tree, roots, starts, habits, explorer, random):
     """The node where a walk begins."""
-    if len(starts.here) > 0 and unit(random) < 0.5:
+    here = starts.present.node
+    if len(here) > 0 and unit(random) < 0.5:
         total = starts.likely[-1]
         if total > 0.0 and (explorer == habits.seat or unit(random) < 0.5):
-            return starts.here[first_above(starts.likely, unit(random) * total, 0, len(starts.here))]
-        return starts.here[below(random, len(starts.here))]
+            return here[first_above(starts.likely, unit(random) * total, 0, len(here))]
+        return here[below(random, len(here))]
     total = starts.roots[-1]
     if total > 0.0 and (explorer == habits.seat or unit(random) < 0.5):
         return roots.node[first_above(starts.roots, unit(random) * total, 0, len(roots.node))]
@@ -376,9 +403,9 @@ def _follow(tree, roots, starts):
         total += roots.share[i] * roots.weight[roots.group[i]]
         starts.roots[i] = total
     total = 0.0
-    for i in range(len(starts.here)):
-        if tree.stamp[starts.here[i]] == tree.used[ITERATIONS]:
-            total += tree.reach[starts.here[i]]
+    for i, node in enumerate(starts.present.node):
+        if tree.stamp[node] == tree.used[ITERATIONS]:
+            total += tree.reach[node]
         starts.likely[i] = total
 
 

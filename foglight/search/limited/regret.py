@@ -9,6 +9,11 @@ state passed
 If no regret is positive, the strategy stays what it was. The average of all strategies, weighted by the owner's reach
 and the square of the iteration, is kept beside it.
 
+An equilibrium may give the present, where the searching seat has to act, probability 0, and would then not say what to
+do there. So somebody may have come there by mistake: the reach of a history of the present is at least what `Present`
+says. Where all decisions have to fit together, mistakes are instead possible everywhere, and the same at all of them:
+in every `_MISTAKEN`-th iteration no branch is skipped, since each action is taken by mistake, if rarely.
+
 The other seat's choice among the groups of roots has two forms. Both share the tree below [Zhang2025]:
 
     resolve    chance draws a group by its prior; the other seat enters it, or takes the alternative value instead
@@ -25,10 +30,13 @@ import numpy as np
 
 from foglight.compile import jitable, kernel
 from foglight.rules import CHANCE
-from foglight.search.limited.tree import ITERATIONS, NO_CHILD, VISITED
+from foglight.search.limited.tree import ITERATIONS, NO_CHILD, NO_STATE, VISITED
 
 NONE, RESOLVE, MAXMARGIN, MIXED, BY_WORLDS = range(5)  # gadgets; BY_WORLDS is one of the others, decided by the search
 _ENTER, _LEAVE = range(2)  # columns of Roots.entry and Roots.entry_guess
+_MISTAKEN = 4  # mistakes count in one of so many iterations, which take longer than the others
+_LEAST_REACH = 1e-200  # nodes with a smaller one are skipped
+_NO_PARENT = -(2**31)  # in Room.above: of a history of the present that no root reaches
 
 
 class Roots(NamedTuple):
@@ -49,11 +57,20 @@ class Roots(NamedTuple):
     pick: np.ndarray  # float64[groups]
 
 
+class Present(NamedTuple):
+    """The searching seat's information state, and which mistakes may have led there."""
+
+    node: np.ndarray  # int64[h]: its histories in the tree, in increasing order
+    least: np.ndarray  # float64[h, 2]: the least reach in updates of the searching seat, and of the other one
+    seen: np.ndarray  # bool[h]: working memory of an update
+    mistake: float  # the probability that an action anywhere is a mistake, in every `_MISTAKEN`-th iteration
+
+
 class Room(NamedTuple):
     """Working memory of an update: the nodes that it passes, parents first, and the information states."""
 
     node: np.ndarray  # int32[nodes]
-    above: np.ndarray  # int32[nodes]: the place of the parent; of a root, -1 - its number
+    above: np.ndarray  # int32[nodes]: the place of the parent; of a root, -1 - its number; `_NO_PARENT`
     reach: np.ndarray  # float64[nodes]
     value: np.ndarray  # float64[nodes]
     states: np.ndarray  # int32[information states]
@@ -76,35 +93,52 @@ def new_room(nodes: int, states: int) -> Room:
 
 
 @kernel
-def iterate(tree, roots, seat, gadget, room, n):
+def iterate(tree, roots, present, seat, gadget, room, n):
     """n iterations: each updates the other seat, then the searching `seat`."""
     for _ in range(n):
-        one_iteration(tree, roots, seat, gadget, room)
+        one_iteration(tree, roots, present, seat, gadget, room)
 
 
 @jitable
-def one_iteration(tree, roots, seat, gadget, room):
+def one_iteration(tree, roots, present, seat, gadget, room):
     tree.used[ITERATIONS] += 1
     tree.used[VISITED] = 0
-    _update(tree, roots, seat, 1 - seat, room)
+    _update(tree, roots, present, seat, 1 - seat, room)
     if gadget != NONE:
         _choose_groups(roots, gadget)
-    _update(tree, roots, seat, seat, room)
+    _update(tree, roots, present, seat, seat, room)
 
 
 @jitable
-def _update(tree, roots, seat, owner, room):
+def _update(tree, roots, present, seat, owner, room):
     """Update the regrets and strategies of one seat, the owner."""
     iteration, states, n = tree.used[ITERATIONS], 0, 0
+    mistake = present.mistake if iteration % _MISTAKEN == 0 else 0.0
+    column, histories = 0 if owner == seat else 1, len(present.node)
+    here = tree.state[present.node[0]] if histories > 0 else NO_STATE
+    for i in range(histories):
+        present.seen[i] = False
     weight = float(iteration) * float(iteration)
     for i in range(len(roots.node)):
         reach = roots.share[i] if owner != seat else roots.share[i] * roots.weight[roots.group[i]]
         if reach > 0.0:
             room.node[n], room.above[n], room.reach[n], room.value[n] = roots.node[i], -1 - i, reach, 0.0
             n += 1
-    k = 0
-    while k < n:
+    k, left = 0, 0  # places in the list, and in the present
+    while k < n or left < histories:
+        if k == n:  # what the roots reach has been passed: next is what is left of the present
+            missed = not present.seen[left] and here != NO_STATE and tree.state[present.node[left]] == here
+            if missed and present.least[left, column] > 0.0:
+                room.node[n], room.above[n], room.reach[n], room.value[n] = present.node[left], _NO_PARENT, 0.0, 0.0
+                n += 1
+            left += 1
+            continue
         node, reach = room.node[k], room.reach[k]
+        if here != NO_STATE and tree.state[node] == here:
+            i = np.searchsorted(present.node, node)
+            if i < histories and present.node[i] == node:
+                present.seen[i] = True
+                reach = max(reach, present.least[i, column])
         tree.reach[node] = reach if owner == seat else 0.0
         tree.stamp[node] = iteration
         first = tree.first[node]
@@ -123,9 +157,9 @@ def _update(tree, roots, seat, owner, room):
                 if mover == CHANCE:
                     share = tree.odds[first + c]
                 elif mover != owner:
-                    share = tree.strategy[begin + c]
-                    tree.average[begin + c] += weight * reach * share
-                if share > 0.0:
+                    share = (1.0 - mistake) * tree.strategy[begin + c] + mistake / tree.children[node]
+                    tree.average[begin + c] += weight * reach * tree.strategy[begin + c]
+                if reach * share > _LEAST_REACH:
                     room.node[n], room.above[n], room.reach[n] = first + c, k, reach * share
                     room.value[n] = 0.0
                     n += 1
@@ -139,7 +173,7 @@ def _update(tree, roots, seat, owner, room):
         node, above = room.node[k], room.above[k]
         value = sign * tree.value[node] if tree.first[node] == NO_CHILD else room.value[k]
         if above < 0:
-            if owner != seat:
+            if owner != seat and above != _NO_PARENT:
                 i = -1 - above
                 roots.value[roots.group[i]] += sign * roots.share[i] * value
             continue

@@ -48,9 +48,9 @@ def report(search: LimitedSearch) -> Report:
     depths = np.zeros(n, np.int32)
     known = np.full(len(strategy), np.nan)
     deepest, mean = _depths(tree, depths)
-    _known(tree, search.starts.here, search.seat, plan, known)
+    _known(tree, search.starts.present.node, search.seat, plan, known)
     notes: dict[str, Any] = {
-        "possible": len(search.starts.here),
+        "possible": len(search.starts.present.node),
         "roots": len(roots.node),
         "other's states": len(roots.prior),
         "nodes": n,

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foglight.names import BadInput
+from foglight.playouts import random_playouts
 from foglight.randomness import draw, systematic, unit
 from foglight.rules import TERMINAL, Game, bounds, max_legal, new_worlds, num_players
 from foglight.search.limited.alike import deals, merged, names
@@ -39,6 +40,7 @@ from foglight.search.limited.growth import (
     expand_all,
     expand_whole,
     grow,
+    natural_reach,
     new_starts,
     next_leaf,
     ready,
@@ -46,7 +48,7 @@ from foglight.search.limited.growth import (
     settle,
 )
 from foglight.search.limited.public import PublicWorlds
-from foglight.search.limited.regret import BY_WORLDS, MIXED, NONE, Roots, new_room, new_roots
+from foglight.search.limited.regret import BY_WORLDS, MIXED, NONE, Present, Roots, new_room, new_roots
 from foglight.search.limited.tree import (
     EVALUATIONS,
     FAILURES,
@@ -70,6 +72,9 @@ _TOGETHER = 64  # leaves of it that are expanded between two looks at the number
 _FALSE = 2  # worlds that we know to be false, added at most, per position
 _FIRST_ROOM = 1 << 12  # nodes that fit at first
 _LEAST_SHARE = 1e-3  # of possible histories in a group, so that no group outweighs all others
+_MISTAKE = 0.1  # the least probability of a history at the present, as a share of that under even play
+_MISTAKE_ANYWHERE = 1e-3  # of an action, in a game that is held whole
+_SAMPLES = 32  # random games that show what payoffs add up to
 _SEEDING = 0.5  # the share of a budget in evaluations that the children of the first positions may take
 
 
@@ -88,6 +93,16 @@ class Plan(NamedTuple):
     playouts: int
     small: int  # histories up to which a game is held whole
     iterate: int  # which strategies count: LAST, AVERAGE, or BY_GAME, the average ones if a game is held whole
+
+
+@functools.lru_cache(maxsize=64)
+def _total(game: Game) -> float:
+    """What the payoffs of every game add up to, where the rules do not say it: as in some random games."""
+    totals = {round(sum(random_playouts(game, 1, seed)[0]), 9) for seed in range(_SAMPLES)}
+    if len(totals) > 1:
+        low, high = min(totals), max(totals)
+        raise BadInput(f"kluss is for opposed payoffs; those of {game} add up to {low:g} or to {high:g}")
+    return totals.pop()
 
 
 @functools.lru_cache(maxsize=64)
@@ -123,7 +138,7 @@ class LimitedSearch:
             raise BadInput(f"kluss is for two seats; {game} has {num_players(game)}")
         limits = bounds(game)
         self.game, self.seat, self.leaf, self.plan, self.engine = game, seat, leaf, plan, engine
-        self.centre = 0.0 if limits.total is None else 0.5 * limits.total
+        self.centre = 0.5 * (_total(game) if limits.total is None else limits.total)
         spread = max(abs(limits.low - self.centre), abs(limits.high - self.centre))
         scale = spread if np.isfinite(spread) and spread > 0.0 else 1e6
         self.habits = Habits(seat, plan.gadget, float(scale), plan.both, plan.frozen, plan.playouts)
@@ -134,6 +149,8 @@ class LimitedSearch:
         self.starts: Starts
         self.value = 0.0  # of the last search
         self._start: Worlds | None = None  # of the game
+        self._small = min(plan.small, plan.nodes)  # most histories of a game that is held whole
+        self._most_starts = min(_MOST_STARTS, plan.nodes // 2)  # most nodes of a tree from the start of the game
         self._too_long = False  # whether too many histories agree with the observations to begin at the start
         self.whole = False  # whether the tree holds the whole game
         self.carried = 0  # roots that came from the last search
@@ -173,7 +190,7 @@ class LimitedSearch:
         playouts = max(1, seeding // (len(here) * actions)) if budget else self.habits.playouts
         habits = self.habits._replace(playouts=min(playouts, self.habits.playouts))
         expand_all(self.game, self.leaf, here, self.rows, self.tree, habits, random)
-        self.starts = new_starts(self._here(), self.roots.share)
+        self.starts = new_starts(self._present(), self.roots.share)
         ready(self.tree, self.roots, self.starts)
         self._working = new_room(len(self.tree.first), len(self.tree.owner))
 
@@ -184,16 +201,29 @@ class LimitedSearch:
         at_turn = self.tree.mover[:n] == self.seat
         return np.flatnonzero(at_turn & (self.tree.keys[:n, self.seat] == np.uint64(self.key)))
 
+    def _present(self) -> Present:
+        """The information state of this decision, and which mistakes may have led there; none where gadgets choose.
+
+        In a game that is held whole, mistakes are the same at all decisions, so that they lead to the same equilibrium.
+        """
+        assert self.tree is not None
+        here = self._here()
+        least = np.zeros((len(here), 2))
+        if self.habits.gadget == NONE and not self.whole:
+            natural_reach(self.tree, self.roots, self.seat, here, least)
+            least *= _MISTAKE
+        return Present(here, least, np.zeros(len(here), bool), _MISTAKE_ANYWHERE if self.whole else 0.0)
+
     def _from_the_start(self, key: int, passed: np.ndarray, random: np.ndarray) -> bool:
         """Begin at the start of the game; False if too many histories agree with the observations."""
         self._empty_tree()
         if self._start is None:
-            self._start = deals(self.game, _MOST_STARTS if isinstance(self.game, tuple) else 1)
+            self._start = deals(self.game, self._most_starts if isinstance(self.game, tuple) else 1)
         nodes = self._added(self._start.rows, np.arange(len(self._start.weights)), 1, random)
         keys, group, share, prior = self._drawn(nodes, self._start.weights)
         self._set_roots(nodes, group, share, prior, np.zeros(len(keys)), NONE)
         assert self.tree is not None
-        if (histories := _histories(self.game, self.plan.small)) <= self.plan.small:
+        if (histories := _histories(self.game, self._small)) <= self._small:
             self.whole = True
             self._room_for(histories + max_legal(self.game))
             expand_whole(self.game, self.leaf, self.rows, self.tree, self.habits, random)
@@ -207,12 +237,12 @@ class LimitedSearch:
             leaves = np.flatnonzero(open_)
             if len(leaves) == 0:
                 return bool(len(self._here()))
-            if n + len(leaves) > _MOST_STARTS:
+            if n + len(leaves) > self._most_starts:
                 return False
             for some in np.array_split(leaves, 1 + len(leaves) // _TOGETHER):
                 self._room_for(len(some) * max_legal(self.game))
                 expand_all(self.game, self.leaf, some, self.rows, self.tree, once, random)
-                if self.tree.used[NODES] > _MOST_STARTS:
+                if self.tree.used[NODES] > self._most_starts:
                     return False
 
     def _from_worlds(self, worlds: Worlds, observations: list[int], positions: int, random: np.ndarray) -> None:
@@ -301,8 +331,10 @@ class LimitedSearch:
         self, observations: list[int], keys: np.ndarray, nodes: np.ndarray, random: np.ndarray
     ) -> np.ndarray:
         """Add worlds that we know to be false, and that the other seat may hold possible: its key is one of `keys`."""
-        worlds = self._public.worlds(observations) if self.plan.order > 1 else None
-        if worlds is None:
+        worlds = None
+        if self.plan.order > 1 or self.plan.gadget == BY_WORLDS:
+            worlds = self._public.worlds(observations)
+        if worlds is None or self.plan.order == 1:
             return np.zeros(0, np.int64)
         worlds = merged(self.game, worlds)
         own, other, movers = (np.zeros(len(worlds.weights), kind) for kind in (np.uint64, np.uint64, np.int64))
