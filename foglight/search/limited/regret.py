@@ -134,17 +134,18 @@ def _update(tree, roots, present, seat, owner, room):
             left += 1
             continue
         node, reach = room.node[k], room.reach[k]
-        if here != NO_STATE and tree.state[node] == here:
-            i = np.searchsorted(present.node, node)
-            if i < histories and present.node[i] == node:
-                present.seen[i] = True
-                reach = max(reach, present.least[i, column])
         tree.reach[node] = reach if owner == seat else 0.0
         tree.stamp[node] = iteration
         first = tree.first[node]
         if first != NO_CHILD:
             mover, state = tree.mover[node], tree.state[node]
             begin = 0 if mover == CHANCE else tree.begin[state]
+            if state == here and mover == seat:
+                i = np.searchsorted(present.node, node)
+                if i < histories and present.node[i] == node:
+                    present.seen[i] = True
+                    reach = max(reach, present.least[i, column])
+                    tree.reach[node] = reach if owner == seat else 0.0
             if mover == owner:
                 if tree.mass[state] >= 0.0:  # negative while its masses are summed: it is in the list
                     room.states[states] = state
@@ -152,12 +153,13 @@ def _update(tree, roots, present, seat, owner, room):
                     tree.mass[state] = -reach
                 else:
                     tree.mass[state] -= reach
+            slip = mistake / tree.children[node]
             for c in range(tree.children[node]):
                 share = 1.0
                 if mover == CHANCE:
                     share = tree.odds[first + c]
                 elif mover != owner:
-                    share = (1.0 - mistake) * tree.strategy[begin + c] + mistake / tree.children[node]
+                    share = (1.0 - mistake) * tree.strategy[begin + c] + slip
                     tree.average[begin + c] += weight * reach * tree.strategy[begin + c]
                 if reach * share > _LEAST_REACH:
                     room.node[n], room.above[n], room.reach[n] = first + c, k, reach * share
