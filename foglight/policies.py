@@ -55,6 +55,9 @@ class Uniform(NamedTuple):
     [0.125, -0.125]
     """
 
+    def __bool__(self) -> bool:
+        return True  # it has no fields, so that it would count as empty
+
     def at(self, state: Any) -> dict[str, float]:
         """The probability of each legal action at a `State`, by the action's name."""
         return _at(self, state)

@@ -299,13 +299,29 @@ def load_agent(agent: AgentLike) -> Agent:
         foglight.names.BadInput: unknown agent 'epimk'; did you mean 'epimc'?
     """
     if isinstance(agent, Agent):
+        _check_act(type(agent))
         return agent
     if isinstance(agent, type) and issubclass(agent, Agent):
+        _check_act(agent)
         return construct(agent, Spec(agent.__name__))
     if not isinstance(agent, str | Spec):
         raise BadInput(f"{agent!r} is no agent; give its text, such as 'epimc', a subclass of Agent or an instance")
     spec = parse_spec(agent) if isinstance(agent, str) else agent
-    return construct(agent_class(spec.name), spec)
+    made = agent_class(spec.name)
+    _check_act(made)
+    return construct(made, spec)
+
+
+def _check_act(made: type[Agent]) -> None:
+    """Refuse a class whose agents cannot be asked for an action."""
+    if made.act is Agent.act:
+        raise BadInput(f"{made.__name__} does not say how it acts; write: def act(self, actions=None)")
+    try:
+        inspect.signature(made.act).bind(None, [])
+    except TypeError:
+        raise BadInput(
+            f"{made.__name__}.act cannot be given the legal actions; write: def act(self, actions=None)"
+        ) from None
 
 
 @dataclass(frozen=True)

@@ -349,10 +349,11 @@ def _play_in_parallel(jobs: _Jobs, database: Store, workers: Where, report: _Rep
                 report(report.done + len(numbers))
         except WorkersLost as lost:
             pair = " against ".join(plans[lost.lot].agents)
-            raise RuntimeError(
+            lost.args = (
                 f"worker processes keep dying; {lost.left} games are left to play, and number {lost.piece} of {pair} "
-                f"has ended {DEATHS} workers in a row"
-            ) from None
+                f"has ended {DEATHS} workers in a row",
+            )
+            raise
 
 
 @contextlib.contextmanager

@@ -26,6 +26,7 @@ from foglight.rules import (
     chance,
     copy_world,
     evaluation,
+    key,
     legal,
     max_legal,
     new_worlds,
@@ -160,7 +161,20 @@ class StrictPlay:
                     position,
                 )
 
+    def _identified(self, position: Position) -> None:
+        """Worlds that are objects give the bytes and the keys by which they are told apart."""
+        self.checks.count("worlds")
+        if not isinstance(_bytes(position.world), bytes):
+            said = "a world has no method `tobytes` that gives bytes, equal for equal worlds and for no others,"
+            raise Broken("worlds", said, position)
+        for viewer in range(PUBLIC, self.seats):
+            code = self._whole("key", self._call(key, position, position.world, viewer), position)
+            if not 0 <= code < 2**64:
+                raise Broken("keys", f"`key` gives viewer {viewer} {code}, not a number from 0 to 2^64 - 1,", position)
+
     def _looked(self, position: Position) -> Position:
+        if not self.rows:
+            self._identified(position)
         mover = self._whole("player", self._pure(player, position, position.world), position)
         self.checks.count("mover")
         if mover not in (CHANCE, TERMINAL) and not 0 <= mover < self.seats:

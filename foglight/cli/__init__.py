@@ -21,6 +21,7 @@ from foglight.cli import (  # noqa: F401  these add their commands
 )
 from foglight.cli._app import app, fail
 from foglight.names import BadInput
+from foglight.pieces import WorkersLost
 
 
 def main(commands: typer.Typer = app) -> None:
@@ -41,7 +42,7 @@ def main(commands: typer.Typer = app) -> None:
     except BrokenPipeError:  # the reader of our output, such as head, has seen enough
         sys.stderr.close()
         sys.exit(0)
-    except IllegalAction as error:
+    except (IllegalAction, WorkersLost) as error:
         fail(str(error), 1)
     except OSError as error:  # even to ask whether such a file exists is an error
         if error.errno != errno.ENAMETOOLONG:

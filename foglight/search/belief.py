@@ -4,17 +4,21 @@ Trick-taking games that promise to hide only cards yield independent exact sampl
 tracked observation by observation. If the promise is missing and there are too many worlds to track, deals are drawn
 all the same and filtered by the rules: these are legal worlds, but perhaps not all kinds of them.
 
-Without a policy all histories count alike. With one, a world has the probability that chance and the other seats lead
-to it; the seat's own choices are left out. The policy is one of `foglight.policies`, or an agent's (`asked.py`).
+Without a policy all choices of seats count alike, and a history as much as chance makes it likely. In native games all
+histories are then alike, since what chance may do is equally likely there. With a policy, a world has the probability
+that chance and the other seats lead to it; the seat's own choices are left out. The policy is one of
+`foglight.policies`, or an agent's (`asked.py`).
 
 A belief is lost if no world was found that explains the observations. The seat then goes on from the nearest worlds
 (`worlds/nearest.py`).
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from foglight.cards.tricks import is_trick_taking
+from foglight.compile import implements
 from foglight.names import BadInput
 from foglight.randomness import fold
 from foglight.rules import Game, begin, key, new_worlds
@@ -28,14 +32,25 @@ from foglight.worlds.tracker import Tracker, Worlds
 
 _INTERPRETED_CAP = 300  # worlds tracked where only Python can step them, a thousand times slower
 _FEW = 500  # if fewer worlds are affordable, owners are guessed from pairs of cards
+_NATIVE = "foglight.games."  # the module of a native game begins so
 _HOPELESS = 1_000_000  # worlds after the deal above which tracking a sample of them is hopeless
+
+
+class ChanceAlone(NamedTuple):
+    """In place of a policy: what seats do counts alike, and only chance makes a history more or less likely."""
+
+
+@implements(ChanceAlone, "weigh")
+def _weigh_alike(policy, game, world, seat, actions, n, out):
+    for i in range(n):
+        out[i] = 1.0
 
 
 class Belief:
     """The belief of one seat through one game.
 
     `cap` bounds the worlds. `policy` is how the other seats play, or `ask` gives their probabilities; with neither, all
-    histories count alike.
+    choices of seats count alike.
     """
 
     def __init__(self, game: Game, seat: int, cap: int, seed: int, policy: Any = None, ask: Ask | None = None) -> None:
@@ -43,6 +58,8 @@ class Belief:
         self.observations: list[int] = []
         self.notes: dict[str, Any] = {}  # what is to be said about the worlds of the last call
         self._asked = None if ask is None else Asked(game, seat, ask)
+        if policy is None and not (type(game).__module__.startswith(_NATIVE) or is_trick_taking(game)):
+            self.policy = ChanceAlone()
         self._tracker: Tracker | None = None
         if not are_deals_better(game, cap):
             self._track(cap)
