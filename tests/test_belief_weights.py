@@ -2,9 +2,12 @@
 
 import random
 from collections import defaultdict
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from oracles import random_game
+from test_games_contract import variants
 
 import foglight as fl
 from foglight.agents import Agent
@@ -13,6 +16,7 @@ from foglight.randomness import fold
 from foglight.rules import key
 from foglight.search import asked
 from foglight.search.belief import Belief
+from foglight.worlds.deals.cards import is_chance_even
 
 pytestmark = pytest.mark.plain
 
@@ -38,6 +42,86 @@ class Prompt(Agent):
 
     def act(self, actions=None):
         return actions[-1]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A coin falls on heads nine times of ten, unseen; seat 0 guesses, and wins 1 with heads or 2 with tails."""
+
+    def __str__(self):
+        return "test_belief_weights:Loaded()"
+
+
+class Thrown:
+    def __init__(self):
+        self.path, self.keys = [], [0, 0, 0]
+
+    def tobytes(self):
+        return repr((self.path, self.keys)).encode()
+
+
+@fl.implements(Loaded)
+def num_players(game):
+    return 2
+
+
+@fl.implements(Loaded)
+def num_actions(game):
+    return 2
+
+
+@fl.implements(Loaded)
+def new_worlds(game, n):
+    return [Thrown() for _ in range(n)]
+
+
+@fl.implements(Loaded)
+def copy_world(game, target, source):
+    target.path, target.keys = list(source.path), list(source.keys)
+
+
+@fl.implements(Loaded)
+def record(game, world, viewer, observation):
+    world.keys[1 + viewer] = fold(world.keys[1 + viewer], observation)
+
+
+@fl.implements(Loaded, "key")
+def _(game, world, viewer):
+    return fold(world.keys[1 + viewer], viewer)
+
+
+@fl.implements(Loaded)
+def player(game, world):
+    return (fl.CHANCE, 0, fl.TERMINAL)[len(world.path)]
+
+
+@fl.implements(Loaded)
+def legal(game, world, out):
+    out[:2] = 0, 1
+    return 2
+
+
+@fl.implements(Loaded)
+def chance(game, world, out, odds):
+    out[:2], odds[:2] = (0, 1), (0.9, 0.1)
+    return 2
+
+
+@fl.implements(Loaded)
+def step(game, world, action):
+    world.path.append(int(action))
+
+
+@fl.implements(Loaded)
+def observe(game, before, action, after, viewer):
+    return 2 + int(action) if before.path else 1
+
+
+@fl.implements(Loaded)
+def returns(game, world, out):
+    coin, guess = world.path
+    out[0] = float(1 + coin) if coin == guess else -1.0
+    out[1] = -out[0]
 
 
 def by_bayes(state, policy):
@@ -93,6 +177,34 @@ def compared(agent, game, policy, games):
         max(difference(mine, wrong) for mine, _, wrong in wanted),
         len(wanted),
     )
+
+
+@pytest.mark.parametrize("agent", ["pimc", "epimc", "ismcts", "iimc", "kluss"])
+def test_agents_count_the_odds_of_chance(agent):
+    """Heads are worth 0.9 - 0.1, tails 0.2 - 0.9; with both sides alike tails would look better."""
+    state = fl.new_state(Loaded())
+    state.play(1)
+    one = fl.load_agent(f"{agent}(iterations=400)")
+    fl.Seat(one, state.game, 0, 0, state.observations(0))
+    assert one.act() == 0 and one.explain().values[0] == pytest.approx(0.8, abs=0.15)
+
+
+def test_in_native_games_but_one_chance_is_even():
+    """All outcomes are as likely, and as many in all games: so all histories are alike without weights."""
+    compared = 0
+    for name in variants():
+        if not is_chance_even(fl.load_game(name)):
+            assert name.startswith("three_sat")
+            continue
+        rng, several = random.Random(name), defaultdict(set)
+        for _ in range(3):
+            events = [state.chance() for state in random_game(name, rng) if state.player == fl.CHANCE]
+            for number, outcomes in enumerate(events):
+                assert len({share for _, share in outcomes}) == 1, name
+                several[number].add(len(outcomes))
+                compared += 1
+        assert all(len(counts) == 1 for counts in several.values()), name
+    assert compared > 500
 
 
 @pytest.mark.parametrize("game", ["kuhn_poker", pytest.param("leduc_poker", marks=pytest.mark.long_plain)])

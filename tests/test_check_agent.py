@@ -161,3 +161,19 @@ def test_the_command_says_it_and_exits_with_1_on_faults(run):
     assert (code, err) == (0, "") and out.startswith("Random in kuhn_poker: no fault in ")
     code, out, _ = run("check-agent", "random", "--game", "kuhn_poker", "--games", "1", "--json")
     assert code == 0 and '"ok": true' in out
+
+
+def test_an_agent_that_cannot_act_is_refused():
+    class Idle(fl.Agent):
+        """Says nothing."""
+
+    class Deaf(fl.Agent):
+        """Does not hear which actions are legal."""
+
+        def act(self):
+            return 0
+
+    for made, words in ((Idle, "Idle does not say how it acts"), (Deaf, "Deaf.act cannot be given the legal actions")):
+        for agent in (made, made()):
+            with pytest.raises(fl.BadInput, match=words):
+                fl.play_match("kuhn_poker", [agent, "random"], games=2)

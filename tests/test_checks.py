@@ -315,3 +315,42 @@ def test_a_game_without_its_decorator_is_told_so():
         fl.implements(Bare, name)(rule)
     checks = fl.check_game(Bare(), games=2, compiled=False)
     assert [fault.sentence for fault in checks.faults] == ["Bare lacks the decorator @fl.game"]
+
+
+@pytest.mark.parametrize(
+    ("method", "rule", "property_", "words"),
+    [
+        ("bytes_of", None, "worlds", "a world has no method `tobytes` that gives bytes"),
+        (
+            "tobytes",
+            lambda game, world, viewer: -7,
+            "keys",
+            "`key` gives viewer -1 -7, not a number from 0 to 2^64 - 1",
+        ),
+    ],
+)
+def test_worlds_of_plain_python_say_who_they_are(method, rule, property_, words):
+    """A world that cannot be told from others, and a key that does not fit into 64 bits."""
+
+    class Plain:
+        def __str__(self):
+            return "plain"
+
+    world = type("World", (), {"path": (), method: lambda self: repr(self.path).encode()})
+    rules = {
+        "num_players": lambda game: 1,
+        "num_actions": lambda game: 2,
+        "new_worlds": lambda game, n: [world() for _ in range(n)],
+        "copy_world": lambda game, target, source: setattr(target, "path", source.path),
+        "record": lambda game, world, viewer, observation: None,
+        "key": rule or (lambda game, world, viewer: len(world.path)),
+        "player": lambda game, world: 0 if not world.path else fl.TERMINAL,
+        "legal": lambda game, world, out: out.__setitem__(slice(2), (0, 1)) or 2,
+        "step": lambda game, world, action: setattr(world, "path", (*world.path, int(action))),
+        "observe": lambda game, before, action, after, viewer: int(action),
+        "returns": lambda game, world, out: out.__setitem__(0, 0.0),
+    }
+    for name, rule_ in rules.items():
+        fl.implements(Plain, name)(rule_)
+    (fault,) = (f for f in fl.check_game(Plain(), compiled=False).faults if f.property == property_)
+    assert fault.sentence.startswith(words)

@@ -4,9 +4,9 @@ Trick-taking games that promise to hide only cards yield independent exact sampl
 tracked observation by observation. If the promise is missing and there are too many worlds to track, deals are drawn
 all the same and filtered by the rules: these are legal worlds, but perhaps not all kinds of them.
 
-Without a policy all choices of seats count alike, and a history as much as chance makes it likely. In native games all
-histories are then alike, since what chance may do is equally likely there. With a policy, a world has the probability
-that chance and the other seats lead to it; the seat's own choices are left out. The policy is one of
+Without a policy all choices of seats count alike, and a history as much as chance makes it likely. In native games but
+one all histories are then alike, since what chance may do is equally likely there. With a policy, a world has the
+probability that chance and the other seats lead to it; the seat's own choices are left out. The policy is one of
 `foglight.policies`, or an agent's (`asked.py`).
 
 A belief is lost if no world was found that explains the observations. The seat then goes on from the nearest worlds
@@ -17,13 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from foglight.cards.tricks import is_trick_taking
 from foglight.compile import implements
 from foglight.names import BadInput
 from foglight.randomness import fold
 from foglight.rules import Game, begin, key, new_worlds
 from foglight.search.asked import MOST, Ask, Asked, log_odds
-from foglight.worlds.deals.cards import are_deals_better, worlds_in_layers
+from foglight.worlds.deals.cards import are_deals_better, is_chance_even, worlds_in_layers
 from foglight.worlds.deals.filter import DealFilter
 from foglight.worlds.deals.story import Unfit
 from foglight.worlds.nearest import allowing, random_values, with_observations
@@ -32,7 +31,6 @@ from foglight.worlds.tracker import Tracker, Worlds
 
 _INTERPRETED_CAP = 300  # worlds tracked where only Python can step them, a thousand times slower
 _FEW = 500  # if fewer worlds are affordable, owners are guessed from pairs of cards
-_NATIVE = "foglight.games."  # the module of a native game begins so
 _HOPELESS = 1_000_000  # worlds after the deal above which tracking a sample of them is hopeless
 
 
@@ -58,7 +56,7 @@ class Belief:
         self.observations: list[int] = []
         self.notes: dict[str, Any] = {}  # what is to be said about the worlds of the last call
         self._asked = None if ask is None else Asked(game, seat, ask)
-        if policy is None and not (type(game).__module__.startswith(_NATIVE) or is_trick_taking(game)):
+        if policy is None and not is_chance_even(game):
             self.policy = ChanceAlone()
         self._tracker: Tracker | None = None
         if not are_deals_better(game, cap):

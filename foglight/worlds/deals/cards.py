@@ -12,6 +12,14 @@ from foglight.rules import CHANCE, PUBLIC, Game, contents, num_players, places
 from foglight.state import new_state
 from foglight.worlds.marginals import Marginals
 
+_NATIVE, _UNEVEN = "foglight.games.", "foglight.games.three_sat"  # modules: of native games, and of the one with odds
+
+
+def is_chance_even(game: Game) -> bool:
+    """Whether a game is known for outcomes of chance that are equally likely, and as many in all of its histories."""
+    module = type(game).__module__
+    return is_trick_taking(game) or (module.startswith(_NATIVE) and module != _UNEVEN)
+
 
 def are_deals_better(game: Game, most: int) -> bool:
     """Whether a game's worlds are best drawn from deals: it promises what they need, or has more than `most` worlds."""
