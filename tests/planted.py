@@ -317,6 +317,21 @@ def too_little(game, world, out, odds):
     return n
 
 
+def all_refused(game, world):
+    for seat in range(2):
+        put(world, REFUSED[seat], get(world, CELLS[1 - seat]))
+
+
+def turn_taken(game, world):
+    all_refused(game, world)
+    put(world, MOVER, 0)
+
+
+def cells_taken(game, world):
+    all_refused(game, world)
+    put(world, CELLS[1], 0)
+
+
 def endless(game, world):
     return get(world, MOVER)
 
@@ -428,6 +443,8 @@ def faults():
         "one text for all": (phantom_game(observation_text=same_text, view=lambda game, world, seat: "cells"),
                              "distinct texts", "say the same to seat 0"),
         "no perfect recall": (phantom_game(key=forgetful), "perfect recall", "it forgets"),
+        "lay_open takes the turn": (phantom_game(lay_open=turn_taken), "lay_open", "changes whose turn it is"),
+        "lay_open takes cells": (phantom_game(lay_open=cells_taken), "lay_open", "`lay_open` "),
         "too few words": (card_game(step=far_away), "worlds", "`step` goes beyond an array"),
         "step changes keys": (card_game(step=over_keys), "worlds", "writes word 1, where keys are"),
         "chance sums to less": (card_game(chance=too_little), "chance", "sum to 0.9, not 1"),

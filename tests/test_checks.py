@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from planted import RANKS, card_game, faults, hidden_cell, legal_by_helper, overflowing_game, phantom_game
+from planted import RANKS, all_refused, card_game, faults, hidden_cell, legal_by_helper, overflowing_game, phantom_game
 from test_games_contract import variants
 
 import foglight as fl
@@ -36,7 +36,7 @@ compiled_only = pytest.mark.skipif(INTERPRET_ALL, reason="nothing is compiled")
 
 
 def test_games_without_faults_have_none():
-    for game in (card_game(), phantom_game()):
+    for game in (card_game(), phantom_game(), phantom_game(lay_open=all_refused)):
         checks = fl.check_game(game, compiled=False, games=4, seconds=60.0)
         assert checks.ok, str(checks)
         assert checks.comparisons["legal by observation"] > 5 and checks.comparisons["histories"] > 10

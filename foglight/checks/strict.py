@@ -27,6 +27,7 @@ from foglight.rules import (
     copy_world,
     evaluation,
     key,
+    lay_open,
     legal,
     max_legal,
     new_worlds,
@@ -190,7 +191,48 @@ class StrictPlay:
             self._odds(position)
         elif mover != TERMINAL:
             position.actions = self._listed(legal, position)[0]
+        if self.rows and has_rule("lay_open", type(self.game)):
+            self._laid_open(position)
         return position
+
+    def _laid_open(self, position: Position) -> None:
+        """`lay_open` changes what seats know, and not the mover, the payoffs, or what an action leads to."""
+        game = self.game
+        world = self._opened(position.world, position)
+        self.checks.count("lay_open")
+        if self._opened(world, position)[: self.words].tobytes() != world[: self.words].tobytes():
+            raise Broken("lay_open", "`lay_open` changes a world that is laid open already", position)
+        if self._whole("player", self._call(player, position, world), position) != position.mover:
+            raise Broken("lay_open", "`lay_open` changes whose turn it is", position)
+        if position.mover == TERMINAL:
+            payoffs = np.full(self.seats, np.nan)
+            self._call(returns, position, world, payoffs)
+            if payoffs.tolist() != position.payoffs:
+                raise Broken("lay_open", f"`lay_open` changes the payoffs to {payoffs.tolist()}", position)
+        elif position.mover != CHANCE:
+            out = np.full(self.most, -1, np.int64)
+            n = self._whole("legal", self._call(legal, position, world, out), position)
+            new = set(out[:n].tolist()) - set(position.actions)
+            if new:
+                raise Broken("lay_open", f"`lay_open` makes action {min(new)} legal", position)
+            for action in out[:n].tolist():
+                ends = []
+                for before in (world, position.world):
+                    after = new_worlds(game, 1)[0]
+                    copy_world(game, after, before)
+                    self._call(step, position, after, action)
+                    ends.append(self._opened(after, position)[: self.words].tobytes())
+                if ends[0] != ends[1]:
+                    raise Broken("lay_open", f"`lay_open` changes what action {action} leads to", position)
+                if ends[0] == world[: self.words].tobytes():
+                    said = f"`lay_open` leaves action {action} legal, which changes only what seats know,"
+                    raise Broken("lay_open", said, position)
+
+    def _opened(self, world: Any, position: Position) -> Any:
+        opened = new_worlds(self.game, 1)[0]
+        copy_world(self.game, opened, world)
+        self._call(lay_open, position, opened)
+        return opened
 
     def _paid(self, position: Position) -> None:
         payoffs = np.full(self.seats, np.nan)
