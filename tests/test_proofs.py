@@ -167,6 +167,9 @@ def test_an_agent_that_cannot_play_a_game_says_so():
         def start(self, game, seat, seed):
             raise fl.BadInput("only on Sundays")
 
+        def act(self, actions=None):
+            return 0
+
     assert twins.compare(Picky, "kuhn_poker", pairs=5)["refused"] == "only on Sundays"
 
 
