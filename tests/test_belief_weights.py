@@ -204,7 +204,7 @@ def test_in_native_games_but_one_chance_is_even():
                 several[number].add(len(outcomes))
                 compared += 1
         assert all(len(counts) == 1 for counts in several.values()), name
-    assert compared > 500
+    assert compared > (30 if fl.compile.INTERPRET_ALL else 500)
 
 
 @pytest.mark.parametrize("game", ["kuhn_poker", pytest.param("leduc_poker", marks=pytest.mark.long_plain)])
