@@ -233,10 +233,13 @@ def test_a_killed_worker_is_replaced(tmp_path, monkeypatch):
     assert victim.exists()
 
 
-def test_workers_that_keep_dying_are_given_up(monkeypatch):
+def test_workers_that_keep_dying_are_given_up(monkeypatch, run):
     monkeypatch.setattr(arena_match, "_play", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
     with pytest.raises(RuntimeError, match="worker processes keep dying; 60 games are left to play"):
         fl.play_match("kuhn_poker", PAIR, games=60, seed=2, workers=2)
+    code, _, said = run("match", "random", "first_legal", "--game", "kuhn_poker", "--games", "60", "--workers", "2")
+    (line,) = (line for line in said.splitlines() if "dying" in line)
+    assert code == 1 and "has ended 3 workers in a row" in line and "Traceback" not in said
 
 
 def test_an_error_in_a_worker_reaches_the_caller(monkeypatch):
