@@ -29,13 +29,15 @@ from foglight.search.limited.regret import (
 from foglight.search.limited.report import Report
 from foglight.search.limited.search import LimitedSearch, Plan
 from foglight.search.limited.tree import ITERATIONS, NO_CHILD, NODES, STATES
+from foglight.search.sensible import Sensible
+from foglight.worlds.tracker import Worlds
 
 pytestmark = pytest.mark.plain
 
 
 def plan(**options):
     usual = {"gadget": MIXED, "order": 2, "frozen": False, "both": False, "positions": 64, "nodes": 10**6}
-    return Plan(**{**usual, "playouts": 1, "small": 40_000, "iterate": limited.LAST, **options})
+    return Plan(**{**usual, "playouts": 1, "small": 40_000, "iterate": limited.LAST, "weighed": False, **options})
 
 
 def searched(game, actions, seat, evaluations=400, **options):
@@ -298,26 +300,59 @@ def drawn_of(search, key, most, seed):
     return kept, [node for node, possible in zip(roots, kept.possible, strict=True) if possible], roots
 
 
+def likelihoods(search, nodes):
+    """The probability that both seats and chance lead to nodes, by their present strategies: from each node up."""
+    tree, plan, odds = search.tree, search.profile(), []
+    for node in nodes:
+        share = 1.0
+        while tree.parent[node] != node:
+            parent = tree.parent[node]
+            begin = tree.begin[tree.state[parent]] if tree.mover[parent] >= 0 else 0
+            share *= plan[begin + node - tree.first[parent]] if tree.mover[parent] >= 0 else tree.odds[node]
+            node = parent
+        root = int(np.flatnonzero(search.roots.node == node)[0])
+        odds.append(share * search.roots.share[root] * search.roots.weight[search.roots.group[root]])
+    return np.array(odds)
+
+
 def test_no_more_possible_histories_are_carried_over_than_asked_for():
-    """Which ones is drawn evenly; chi-square, one false alarm in 1000. None of the others comes back as a false one."""
+    """The likeliest ones are. Among equals some are drawn evenly; chi-square, one false alarm in 1000.
+
+    None of the others comes back as a false one.
+    """
     search, state = searched("dark_hex(rows=3,cols=3)", [], 0, evaluations=3000, small=0)
     for action in (4, 0):
         state.play(action)
     agent = fl.load_agent("first_legal")
     fl.Seat(agent, state.game, 0, 0, state.observations(0))
+    tree = search.tree
+    for owned in np.flatnonzero(tree.owner[: int(tree.used[STATES])] == 1):  # the other seat plays its first actions
+        shares = tree.strategy[tree.begin[owned] :][: tree.actions[owned]]
+        shares[:] = np.where(np.arange(len(shares)) < 4, shares + 0.1, 0.0)
+        shares /= shares.sum()
     everything, possible, roots = drawn_of(search, agent.key, 10**9, 0)
     assert everything.possible.all() or len(roots) > len(possible)
-    counts, times, most = dict.fromkeys(possible, 0), 400, len(possible) // 2
-    assert len(possible) >= 6
+    likely = likelihoods(search, possible)
+    order, n = np.argsort(-likely), int((likely > 0.0).sum())
+    assert 1 <= n < len(possible) - 2 and len(possible) >= 6
+    sure = {possible[i] for i in order[:n]}
+    rest = [node for node in possible if node not in sure]
+    most = n + len(rest) // 2
+    counts, times = dict.fromkeys(rest, 0), 400
     for seed in range(times):
         kept, some, others = drawn_of(search, agent.key, most, seed)
-        assert len(some) == most and set(others) & set(possible) == set(some)
+        assert len(some) == most and set(others) & set(possible) == set(some) and sure <= set(some)
         assert np.bincount(kept.group, kept.share) == pytest.approx(np.ones(len(kept.keys)))
-        for node in some:
+        for node in set(some) - sure:
             counts[node] += 1
-    expected = times * most / len(possible)
-    spread = expected * (1 - most / len(possible)) * len(possible) / (len(possible) - 1)  # drawn without repetition
-    assert sum((count - expected) ** 2 for count in counts.values()) / spread < chi2.ppf(0.999, len(possible) - 1)
+    drawn = most - n
+    expected = times * drawn / len(rest)
+    spread = expected * (1 - drawn / len(rest)) * len(rest) / (len(rest) - 1)  # drawn without repetition
+    assert sum((count - expected) ** 2 for count in counts.values()) / spread < chi2.ppf(0.999, len(rest) - 1)
+    search.tree.value[:] = np.arange(len(search.tree.value)) % 7  # other values change nothing
+    for few in range(1, n):
+        _, some, _ = drawn_of(search, agent.key, few, few)
+        assert sorted(likelihoods(search, some)) == pytest.approx(sorted(likely[order[:few]]))
     search.tree.keys[possible, 1] = 7  # as if the other seat could not tell them apart
     kept, some, others = drawn_of(search, agent.key, most, 0)
     assert len(kept.keys) == 1 and set(others) & set(possible) == set(some)
@@ -628,3 +663,66 @@ def test_the_first_positions_leave_half_of_a_budget(playouts, budget, most):
     search.enter(agent.key, np.array(keys, np.uint64), tracker.worlds(), seen, 9, budget, random.astype(np.uint64))
     assert len(search.starts.present.node) == 9
     assert 81 <= search.evaluations <= most // 2 or (budget == 10_000 and 1296 <= search.evaluations <= most)
+
+
+# Weights that say how the other seat plays ---------------------------------------------------------------------------
+
+
+def decided(search, state, heavy=0):
+    """Enter a decision of seat 0 with its belief, in which so many worlds have nearly all the weight; returns them."""
+    seen, agent = state.observations(0), fl.load_agent("first_legal")
+    tracker, keys = fl.Tracker(state.game, 0), []
+    agent.start(state.game, 0, 0)
+    for observation in seen:
+        keys.append(agent.key)
+        tracker.observe(observation)
+        agent.observe(observation)
+    worlds = merged(state.game, tracker.worlds())
+    weights, chosen = np.ones(len(worlds.weights)), np.arange(heavy) * (len(worlds.weights) // max(1, heavy))
+    weights[chosen] = 100.0 * len(weights)
+    worlds = Worlds(worlds.rows, weights / weights.sum(), True)
+    random = np.array([len(seen)], np.uint64)
+    passed = np.array([*keys, agent.key], np.uint64)
+    search.enter(agent.key, passed, worlds, list(seen), len(state.actions()), 0, random)
+    search.run(2000, random)
+    return [row.tobytes() for row in worlds.rows[chosen]]
+
+
+def test_half_of_the_positions_are_drawn_by_weight_where_weights_say_how_the_other_seat_plays():
+    """Weights are the likelihoods of fresh positions; nothing else can say that these are likelier than others."""
+    state, carried = fl.new_state("dark_hex(rows=4,cols=4)"), 0
+    search = LimitedSearch(state.game, 0, rollout(state.game), plan(positions=16, weighed=True, small=0))
+    for action in (5, 0, 6, 1, 9, 2):
+        if state.player == 0:
+            decided(search, state)
+        state.play(action)
+    heavy = decided(search, state, heavy=3)
+    roots, of_world = search.roots, {}
+    for place, node in enumerate(roots.node.tolist()):
+        if search.tree.true[node]:
+            of_world[search.rows[node].tobytes()] = place
+            carried += place < search.carried
+    assert len(of_world) == 16 and carried == 8 and set(heavy) <= set(of_world)
+    prior = {row: roots.prior[roots.group[place]] for row, place in of_world.items()}
+    fresh = [row for row, place in of_world.items() if place >= search.carried]
+    assert len(set(heavy) & set(fresh)) >= 2
+    light = [prior[row] for row in fresh if row not in heavy]
+    assert len(light) >= 4 and min(prior[row] for row in heavy if row in fresh) > 3 * max(light)
+
+
+@pytest.mark.parametrize(
+    ("options", "game", "sensible", "cap"),
+    [
+        ("", "dark_hex(rows=3,cols=3)", True, 3000),
+        ("(weights=histories)", "dark_hex(rows=3,cols=3)", False, 20_000),
+        ("(cap=77)", "dark_hex(rows=3,cols=3)", True, 77),
+        ("", "liars_dice", False, 20_000),  # has an evaluation, and chance
+        ("(weights=sensible_play)", "liars_dice", True, 3000),
+        ("", "goofspiel(cards=4)", False, 20_000),
+    ],
+)
+def test_worlds_are_weighed_by_sensible_play_where_there_is_an_evaluation_and_no_chance(options, game, sensible, cap):
+    agent = fl.load_agent(f"kluss{options}")
+    agent.start(game, 0, 0)
+    assert isinstance(agent.belief.policy, Sensible) == sensible == agent._search.plan.weighed
+    assert agent.belief.cap == cap

@@ -8,17 +8,19 @@ from typing import Annotated, Any
 import numpy as np
 
 from foglight.agents import Agent, Another, Explanation, Seat, load_agent
+from foglight.compile import has_rule
 from foglight.names import BadInput, Between
 from foglight.policies import Uniform
 from foglight.randomness import below, fold
 from foglight.rules import Game
 from foglight.search.belief import Belief
+from foglight.search.sensible import sensible
 from foglight.worlds.consistent import check_actions
 from foglight.worlds.regeneration import BeliefLost
 from foglight.worlds.tracker import Worlds
 
 DEFAULT_ITERATIONS = 10_000
-_HISTORIES, _UNIFORM_PLAY = "histories", "uniform_play"
+HISTORIES, _UNIFORM_PLAY, SENSIBLE_PLAY, BY_GAME = "histories", "uniform_play", "sensible_play", "auto"
 _DOUBT = 0.1  # probability that the other seats act at random, where their agent only says what it would play
 _LONGEST_CHUNK = 0.25  # seconds: a search that is asked to stop ends about so soon
 _FIRST_CHUNK = 64  # most iterations before the first look at the clock; each further chunk is at most twice the last
@@ -26,13 +28,15 @@ _FIRST_CHUNK = 64  # most iterations before the first look at the clock; each fu
 
 @dataclass(frozen=True)
 class Weights(Another):
-    """The limits of the option `weights`: one of two words, or an agent."""
+    """The limits of the option `weights`: a word, or an agent."""
+
+    words: tuple[str, ...] = (HISTORIES, _UNIFORM_PLAY, SENSIBLE_PLAY)  # the first is the default
 
     def __str__(self) -> str:
-        return f"{_HISTORIES}, {_UNIFORM_PLAY}, policy(file=FILE) or another agent, such as ismcts(iterations=100)"
+        return f"{', '.join(self.words)}, policy(file=FILE) or another agent, such as ismcts(iterations=100)"
 
     def check(self, kind: type, value: Any) -> Any:
-        return value if value in (_HISTORIES, _UNIFORM_PLAY) else super().check(kind, value) or _HISTORIES
+        return value if value in self.words else super().check(kind, value) or self.words[0]
 
 
 @dataclass
@@ -52,20 +56,22 @@ class Searcher(Agent):
     weights: Annotated[
         Any,
         "weights of worlds in the belief: all histories equal, or by the probability that the other seats play them: "
-        "at random, by a policy in a file, or as some agent",
+        "at random, as the game's evaluation would like it, by a policy in a file, or as some agent",
         Weights(),
-    ] = _HISTORIES
+    ] = HISTORIES
 
     def __post_init__(self) -> None:
         if self.iterations and self.time:
             raise BadInput("give iterations or time, not both")
         self._rate = 0.0  # iterations per second in the last decision
-        plain = self.weights in (_HISTORIES, _UNIFORM_PLAY)
+        plain = self.weights in (HISTORIES, _UNIFORM_PLAY, SENSIBLE_PLAY, BY_GAME)
         self._model = None if plain else load_agent(self.weights)  # how the other seats play
 
     def check(self, game: Game) -> None:
         if self._model is not None:
             self._model.check(game)
+        if self.weights == SENSIBLE_PLAY and not has_rule("evaluation", type(game)):
+            raise BadInput(f"{game} has no rule 'evaluation' to say what sensible play is; leave weights out")
 
     def close(self) -> None:
         if self._model is not None:
@@ -73,12 +79,21 @@ class Searcher(Agent):
 
     def start(self, game: Game, seat: int, seed: int) -> None:
         super().start(game, seat, seed)
-        policy = Uniform() if self.weights == _UNIFORM_PLAY else None
+        policy: Any = Uniform() if self.weights == _UNIFORM_PLAY else None
+        if self._is_sensible(self.game):
+            policy = sensible(self.game)
         if self._model is not None:
             policy = self._model.exact_policy(self.game)
         ask = self._ask if self._model is not None and policy is None else None
         self._answered: tuple[int, int] | None = None  # information state and seed of the last decision
-        self.belief = Belief(self.game, seat, self.cap, int(fold(seed, seat)) >> 1, policy, ask)
+        self.belief = Belief(self.game, seat, self._most_worlds(), int(fold(seed, seat)) >> 1, policy, ask)
+
+    def _is_sensible(self, game: Game) -> bool:
+        """Whether worlds are weighed by sensible play."""
+        return bool(self.weights == SENSIBLE_PLAY)
+
+    def _most_worlds(self) -> int:
+        return self.cap
 
     def _ask(self, seat: int, observations: list[int], actions: list[int]) -> Sequence[float]:
         """What the agent of `weights` plays on another seat, as probabilities of its legal actions."""

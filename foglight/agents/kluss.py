@@ -6,7 +6,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from foglight.agents._leaf import AUTO, ENGINE, AutoLeafOption, leaf_for
-from foglight.agents._searching import Searcher
+from foglight.agents._searching import BY_GAME, HISTORIES, Searcher, Weights
+from foglight.compile import has_rule
 from foglight.names import Between, OneOf
 from foglight.randomness import fold, weighted
 from foglight.rules import Game, key
@@ -19,6 +20,7 @@ from foglight.worlds.tracker import Worlds
 _GADGETS = ("none", "resolve", "maxmargin", "mixed", "auto")
 _PURIFY = ("no", "yes", "one", "auto")
 _MOST_ACTIONS = 3  # of a purified strategy
+_MOST_WORLDS, _MOST_SENSIBLE = 20_000, 3_000  # in the belief
 
 
 @dataclass
@@ -28,6 +30,18 @@ class Kluss(Searcher):
     strength = "strong, and bluffs"
     remembers = True
 
+    cap: Annotated[
+        int,
+        f"most worlds in the belief; 0: {_MOST_WORLDS:,}, or {_MOST_SENSIBLE:,} if weighed by sensible play",
+        Between(0, 10**7),
+    ] = 0
+    weights: Annotated[
+        Any,
+        "weights of worlds in the belief: all histories equal, or by the probability that the other seat plays them: "
+        "at random, as the game's evaluation would like it, by a policy in a file, or as some agent; "
+        "auto: sensible play in games without chance that have an evaluation, else histories",
+        Weights((BY_GAME, *Weights.words)),
+    ] = BY_GAME
     order: Annotated[
         int, "worlds in the tree: 1: those it holds possible; 2: also those that the other seat may", Between(1, 2)
     ] = 2
@@ -84,11 +98,20 @@ class Kluss(Searcher):
             playouts,
             self.small,
             self.iterate,
+            self.weights not in (BY_GAME, HISTORIES) or self._is_sensible(self.game),
         )
         self._search = LimitedSearch(self.game, seat, leaf, plan, self._engine)
         self._keys = [self._key_in_worlds()]
         self._decisions = 0
         self._result: tuple[int, Report] | None = None  # of the last search, with its information state
+
+    def _is_sensible(self, game: Game) -> bool:
+        if self.weights == BY_GAME:
+            return isinstance(game, tuple) and has_rule("evaluation", type(game)) and not has_rule("chance", type(game))
+        return super()._is_sensible(game)
+
+    def _most_worlds(self) -> int:
+        return self.cap or (_MOST_SENSIBLE if self._is_sensible(self.game) else _MOST_WORLDS)
 
     def close(self) -> None:
         """End the engine's process; it starts again when it is next needed."""

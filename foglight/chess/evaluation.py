@@ -36,7 +36,8 @@ With neither answer A is 0 if the only attacker slides and is not beside the kin
 draw by the clock comes nearer; a king that can be taken is WON.
 
 The weights are a least squares fit to what Stockfish at depth 6 says of 8 700 positions: of random play, of games
-between searching agents, and one or two random moves away from these.
+between searching agents, and one or two random moves away from these. On the full board a small network corrects the
+centipawns (`network.py`).
 """
 
 import math
@@ -61,6 +62,7 @@ from foglight.chess.board import (
     ROOK,
 )
 from foglight.chess.moves import facing
+from foglight.chess.network import correction
 from foglight.compile import jitable
 
 WORTH = {PAWN: 70, KNIGHT: 245, BISHOP: 280, ROOK: 410, QUEEN: 740}  # centipawns, as are all numbers but the last two
@@ -104,7 +106,7 @@ _MINORS, _ROOKS, _QUEENS = (
 @jitable
 def payoff(size, board):
     """The estimated payoff of the side to move, strictly between -1 and 1."""
-    return squashed(centipawns(size, board), get(board, CLOCK))
+    return squashed(corrected(size, board), get(board, CLOCK))
 
 
 @jitable
@@ -117,8 +119,23 @@ def squashed(estimate, clock):
 
 
 @jitable
+def corrected(size, board):
+    """The same as `centipawns`, corrected by the network on the full board."""
+    estimate, kinds, own, other, ours, theirs = parts(size, board)
+    if size != 8 or abs(estimate) > MOST:
+        return estimate
+    return estimate + correction(kinds, own, other, ours, theirs, estimate)
+
+
+@jitable
 def centipawns(size, board):
-    """The value of the position to the side to move; beyond MOST if a king is gone or can be taken."""
+    """The value of the position to the side to move by the formula; beyond MOST if a king is gone or can be taken."""
+    return parts(size, board)[0]
+
+
+@jitable
+def parts(size, board):
+    """The same, with the words of kinds, the pieces of both sides, and what both attack, as the mover sees them."""
     first, second, third, own, _ = facing(size, board)
     taken, area = first | second | third, AREA[size]
     other = taken & ~own
@@ -127,9 +144,9 @@ def centipawns(size, board):
     left, right = (own & pawns & NOT_A_FILE) << uint64(7) & area, (own & pawns & NOT_H_FILE) << uint64(9) & area
     ours, our_worth = _attacks(size, kinds, own, left, right, uint64(0))
     if own & kings == uint64(0):
-        return -MOST - 1.0
+        return -MOST - 1.0, kinds, own, other, ours, ours
     if other & kings & ~ours[0] == uint64(0):
-        return MOST + 1.0
+        return MOST + 1.0, kinds, own, other, ours, ours
     left, right = (other & pawns & NOT_A_FILE) >> uint64(9) & area, (other & pawns & NOT_H_FILE) >> uint64(7) & area
     theirs, their_worth = _attacks(size, kinds, other, left, right, uint64(8 * (size - 1)))
     king, their_king = lowest(own & kings), lowest(other & kings)
@@ -149,10 +166,11 @@ def centipawns(size, board):
     promoted = (other & pawns) >> uint64(8) & ~taken & ~ours[0] & (last >> uint64(8 * (size - 1)))
     most, second_most = _gains(kinds, own & ~kings, theirs, ours, promoted)
     if theirs[0] & own & kings != uint64(0):
-        return worth + _answer(kinds, own, other, king, around, ours, theirs) - LATER * most
+        worth += _answer(kinds, own, other, king, around, ours, theirs)
+        return worth - LATER * most, kinds, own, other, ours, theirs
     promoted = (own & pawns) << uint64(8) & ~taken & ~theirs[0] & last
     gain, _ = _gains(kinds, other, ours, theirs, promoted)
-    return worth + gain - LATER * second_most
+    return worth + gain - LATER * second_most, kinds, own, other, ours, theirs
 
 
 @jitable

@@ -22,6 +22,7 @@ from foglight.names import BadInput
 from foglight.randomness import fold
 from foglight.rules import Game, begin, key, new_worlds
 from foglight.search.asked import MOST, Ask, Asked, log_odds
+from foglight.search.sensible import Sensible
 from foglight.worlds.deals.cards import are_deals_better, is_chance_even, worlds_in_layers
 from foglight.worlds.deals.filter import DealFilter
 from foglight.worlds.deals.story import Unfit
@@ -75,6 +76,7 @@ class Belief:
             cap=cap if compiled else min(cap, _INTERPRETED_CAP),
             policy=self.policy if self._asked is None else self._asked.start(),
             seed=self.seed,
+            refill=not isinstance(self.policy, Sensible),
         )
 
     def observe(self, observation: int) -> None:

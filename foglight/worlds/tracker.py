@@ -12,8 +12,8 @@ when none of its worlds explains an observation. Three remedies are tried in ord
 - search for histories that explain the observations (`regeneration.py`);
 - filter again from the layers remembered on the way, the nearest first, with the largest samples.
 
-The first remedy is also tried when only a few worlds of a sample survive. If all fail, the belief is lost; `stray`
-then goes on from the nearest worlds (`nearest.py`).
+The first remedy is also tried when only a few worlds of a sample survive, unless `refill` is off. If all fail, the
+belief is lost; `stray` then goes on from the nearest worlds (`nearest.py`).
 
 While the set is exact, a world that only actions of probability 0 lead to is kept, with weight 0. When every world left
 has weight 0, the policy was wrong about some seat; all worlds left then get equal weights.
@@ -68,7 +68,8 @@ class Tracker:
     what viewers remember, which makes the sets far smaller where the board does not show the order of unseen moves, as
     in Dark Hex. Weights stay exact, but the other viewers' keys in a row are then those of just one of its histories.
     It needs a policy that does not read keys: none, or Uniform. `work` bounds the transitions tried when a dead sample
-    has to be replaced. `patience` bounds those of one observation: a sample that takes more raises `TooLong`.
+    has to be replaced. `patience` bounds those of one observation: a sample that takes more raises `TooLong`. With
+    `refill=False` a sample of which few worlds survive goes on with these; filtering again can take seconds.
 
         >>> state = fl.new_state("kuhn_poker")
         >>> for action in (0, 1):
@@ -91,6 +92,7 @@ class Tracker:
         positions: bool = False,
         work: int | None = None,
         patience: float = math.inf,
+        refill: bool = True,
     ) -> None:
         self.game = load_game(game)
         if not PUBLIC <= seat < num_players(self.game):
@@ -105,7 +107,7 @@ class Tracker:
         if positions and not rows_of_words:
             raise BadInput(f"{self.game} does not say which part of a world is its position; leave positions out")
         width = 0 if not rows_of_words else num_words(self.game) if positions else first.shape[1]
-        self.seat, self.cap = seat, cap
+        self.seat, self.cap, self._refill = seat, cap, refill
         self.observations: list[int] = []
         self.exact = True
         self.tried = 0  # transitions tried so far
@@ -130,7 +132,7 @@ class Tracker:
             self._layers = [Layer(len(self.observations), self._rows, self._weights, True)]
         elif survivors == 0:
             explained = self._regenerated(observations, at_turn=False, random=self._random)
-        elif survivors < min(_FEW, len(self._weights) // 2):
+        elif self._refill and survivors < min(_FEW, len(self._weights) // 2):
             larger = self._filtered_again(observations, at_turn=False, random=self._random)
             if larger is not None and len(larger.weights) > survivors:
                 explained = larger

@@ -2,8 +2,9 @@
 
 Let I be the searching seat's information state. The histories of the tree in I are of order 1: what the seat holds
 possible. Histories that the other seat cannot tell from one of them are of order 2: what the seat thinks that the
-other one may hold possible. Histories further out are dropped. Of too many histories of order 1 some are drawn, and the
-others are dropped, too; the paper keeps all. For a group J of histories that look alike to the other seat,
+other one may hold possible. Histories further out are dropped. Of too many histories of order 1 only the likeliest are
+kept, by the reach of both seats and of chance in the last search; the paper keeps all. Over a move on the full board of
+Dark Chess an even draw kept a tenth of the likelihood. For a group J of histories that look alike to the other seat,
 
     share of h in J    ~ reach of h by our own strategy and chance in the last search
     alternative of J   = our mean value in J - gift / our reach of J
@@ -57,16 +58,20 @@ def carry(
 ) -> Carried | None:
     """What remains of a tree when the searching seat is to move at the information state `key`; None if nothing does.
 
-    At most `most` histories of order 1 remain. With `frozen`, the seat's strategy in histories of order 2 changes no
-    more. Alternatives are not below -scale. `plan` has the strategies of both seats, by slot.
+    At most `most` histories of order 1 remain, the likeliest ones; of those that are equally likely, some are drawn.
+    With `frozen`, the seat's strategy in histories of order 2 changes no more. Alternatives are not below -scale.
+    `plan` has the strategies of both seats, by slot.
     """
     n = int(tree.used[NODES])
     ours = (tree.mover[:n] == seat) & (tree.keys[:n, seat] == np.uint64(key))
     if not ours.any():
         return None
+    own, theirs, value, gift = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
+    _assess(tree, roots, seat, plan, own, theirs, value, gift)
     possible = np.flatnonzero(ours)
     if len(possible) > most:
-        draw(random, possible, most)
+        draw(random, possible, len(possible))
+        possible = possible[np.argsort(-(own * theirs)[possible], kind="stable")]
     dropped = possible[most:]
     ours[dropped] = False
     other = tree.keys[:n, 1 - seat]
@@ -76,8 +81,6 @@ def carry(
         alike = (tree.mover[:n] == seat) & np.isin(other, groups)
         alike[dropped] = False
         _keep_apart(tree, ours, alike, wanted)
-    own, theirs, value, gift = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
-    _assess(tree, roots, seat, plan, own, theirs, value, gift)
     old = np.flatnonzero(wanted)
     group = np.searchsorted(groups, other[old])
     mass = np.bincount(group, own[old], len(groups))

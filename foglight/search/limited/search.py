@@ -9,9 +9,12 @@ that takes more than `_MOST_STARTS` nodes, the search begins at worlds drawn fro
 them.
 
 Every later decision of a larger game begins where the last one left off (`carry.py`), with at most `positions` possible
-histories. If there are fewer, worlds of the belief that the tree lacks are added at random until there are so many. A
-new world is a group of its own, unless the other seat cannot tell it from a history of the tree. Its alternative is the
-smaller of its evaluation and the value of the last search. The paper takes worlds of order 2 from the last tree alone.
+histories. If there are fewer, worlds of the belief that the tree lacks are added at random until there are so many.
+Where the weights of worlds say how the other seat plays, only half of the positions come from the tree; the others are
+drawn by weight, and weights also say how likely the two kinds are. So a search that has lost sight of the truth comes
+back to it. A new world is a group of its own, unless the other seat cannot tell it from a history of the tree. Its
+alternative is the smaller of its evaluation and the value of the last search. The paper takes worlds of order 2 from
+the last tree alone.
 Where all worlds that agree with the public observations are known, some of them are added, too (`public.py`); and if
 the plan leaves it open, there is no gadget then: how likely we think a group is a better guide than the worst of all
 groups.
@@ -63,7 +66,7 @@ from foglight.search.limited.tree import (
     profile,
     with_room,
 )
-from foglight.worlds.expansion import chosen
+from foglight.worlds.expansion import chosen, thin
 from foglight.worlds.tracker import Worlds
 
 _MOST_STARTS = 1 << 14  # nodes of a first tree, when it is expanded wherever it agrees with the observations
@@ -93,6 +96,7 @@ class Plan(NamedTuple):
     playouts: int
     small: int  # histories up to which a game is held whole
     iterate: int  # which strategies count: LAST, AVERAGE, or BY_GAME, the average ones if a game is held whole
+    weighed: bool  # whether the weights of worlds say how the other seat plays
 
 
 @functools.lru_cache(maxsize=64)
@@ -274,13 +278,15 @@ class LimitedSearch:
             return True
         kept = carry(
             self.tree, self.rows, self.roots, self.seat, key, self.plan.order, self.habits.scale, self.plan.frozen,
-            self.profile(), self.plan.positions, random,
+            self.profile(), self._most_carried, random,
         )  # fmt: skip
         if kept is None:
             self.tree = None
             return False
         self.tree, self.rows, self.carried = kept.tree, kept.rows, len(kept.nodes)
-        which = self._new_worlds(worlds, kept.nodes[kept.possible], positions, random)
+        known = self._known(worlds, kept.nodes[kept.possible])
+        wanted = max(0, positions - int(kept.possible.sum()))
+        which, weights = self._new_worlds(worlds.weights, np.flatnonzero(~known), wanted, random)
         fresh = self._added(worlds.rows, which, 1, random)
         keys = np.concatenate([kept.keys, np.setdiff1d(self._other_keys(fresh), kept.keys)])
         false = self._add_false_worlds(observations, keys, np.concatenate([kept.nodes, fresh]), random)
@@ -297,8 +303,14 @@ class LimitedSearch:
         alternative = np.minimum(values, self.value)
         alternative[:old] = kept.alternative
         # half evenly, half as likely as the last search thinks; it does not know the groups that are new
-        likelihood = np.full(len(keys), 1.0 / len(keys))
-        likelihood[:old] = kept.likelihood * old / len(keys)
+        if self.plan.weighed:
+            likelihood = np.zeros(len(keys))
+            np.add.at(likelihood, group[self.carried : self.carried + len(fresh)], weights)
+            likelihood[:old] += kept.likelihood * max(_LEAST_SHARE, worlds.weights[known].sum())
+            likelihood /= likelihood.sum()
+        else:
+            likelihood = np.full(len(keys), 1.0 / len(keys))
+            likelihood[:old] = kept.likelihood * old / len(keys)
         prior = 0.5 / len(keys) + 0.5 * likelihood
         gadget = self.plan.gadget
         if gadget == BY_WORLDS:
@@ -340,24 +352,32 @@ class LimitedSearch:
         own, other, movers = (np.zeros(len(worlds.weights), kind) for kind in (np.uint64, np.uint64, np.int64))
         describe(self.game, worlds.rows, self.seat, own, other, movers)
         false = (movers == self.seat) & (own != np.uint64(self.key)) & np.isin(other, keys)
-        new = self._unknown(worlds, nodes)
-        pool = new[false[new]]
+        pool = np.flatnonzero(false & ~self._known(worlds, nodes))
         wanted = min(_FALSE * self.plan.positions, len(pool))
         draw(random, pool, wanted)
         return self._added(worlds.rows, np.sort(pool[:wanted]), 0, random)
 
-    def _new_worlds(self, worlds: Worlds, nodes: np.ndarray, positions: int, random: np.ndarray) -> np.ndarray:
-        """Indices of worlds that the tree lacks, drawn evenly, so many that `positions` are possible."""
-        if len(nodes) >= positions:
-            return np.zeros(0, np.int64)
-        pool = self._unknown(worlds, nodes)
-        wanted = min(positions - len(nodes), len(pool))
-        draw(random, pool, wanted)
-        return np.sort(pool[:wanted])
+    @property
+    def _most_carried(self) -> int:
+        """The most possible histories that come from the last tree."""
+        return max(1, self.plan.positions // 2) if self.plan.weighed else self.plan.positions
 
-    def _unknown(self, worlds: Worlds, nodes: np.ndarray) -> np.ndarray:
-        """Indices of worlds that none of the nodes has."""
-        return np.flatnonzero(~np.isin(names(self.game, worlds.rows), names(self.game, chosen(self.rows, nodes))))
+    def _new_worlds(
+        self, weights: np.ndarray, pool: np.ndarray, wanted: int, random: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """So many worlds of a pool, and their weights: drawn by weight if weights say how the other seat plays."""
+        if wanted >= len(pool) or wanted == 0:
+            return pool[:wanted], weights[pool[:wanted]]
+        if self.plan.weighed:
+            some, shares, _ = thin(weights[pool], wanted, unit(random))
+            return pool[some], shares
+        draw(random, pool, wanted)
+        some = np.sort(pool[:wanted])
+        return some, weights[some]
+
+    def _known(self, worlds: Worlds, nodes: np.ndarray) -> np.ndarray:
+        """Which worlds the nodes have, bool[n]."""
+        return np.isin(names(self.game, worlds.rows), names(self.game, chosen(self.rows, nodes)))
 
     def _set_roots(self, nodes: Any, group: Any, share: Any, prior: Any, alternative: Any, gadget: int) -> None:
         self.roots = new_roots(nodes.astype(np.int64), group.astype(np.int64), share, prior, alternative)
