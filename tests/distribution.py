@@ -17,7 +17,13 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-NEEDED = ("py.typed", "web/page/index.html", "web/page/main.js", "values/networks/trained/leduc_poker.safetensors")
+NEEDED = (
+    "py.typed",
+    "web/page/index.html",
+    "web/page/main.js",
+    "values/networks/trained/leduc_poker.safetensors",
+    "chess/network.npz",
+)
 
 
 def main() -> None:

@@ -3,8 +3,8 @@
 Let I be the searching seat's information state. The histories of the tree in I are of order 1: what the seat holds
 possible. Histories that the other seat cannot tell from one of them are of order 2: what the seat thinks that the
 other one may hold possible. Histories further out are dropped. Of too many histories of order 1 only the likeliest are
-kept, by the reach of both seats and of chance in the last search; the paper keeps all. Over a move on the full board of
-Dark Chess an even draw kept a tenth of the likelihood. For a group J of histories that look alike to the other seat,
+kept, by the reach of both seats and of chance in the last search; the paper keeps all. On the full board of Dark Chess
+an even draw would keep a quarter of the likelihood. For a group J of histories that look alike to the other seat,
 
     share of h in J    ~ reach of h by our own strategy and chance in the last search
     alternative of J   = our mean value in J - gift / our reach of J

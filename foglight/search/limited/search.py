@@ -189,7 +189,7 @@ class LimitedSearch:
         n = int(self.tree.used[NODES])
         if not np.any((self.tree.first[:n] == NO_CHILD) & (self.tree.mover[:n] != TERMINAL)):
             self.tree.used[FAILURES] = PATIENCE  # nothing is left for walks to find
-        here = self._here()
+        here = self.here()
         self._room_for(int(np.sum(self.tree.first[here] == NO_CHILD)) * actions + max_legal(self.game))
         playouts = max(1, seeding // (len(here) * actions)) if budget else self.habits.playouts
         habits = self.habits._replace(playouts=min(playouts, self.habits.playouts))
@@ -198,7 +198,7 @@ class LimitedSearch:
         ready(self.tree, self.roots, self.starts)
         self._working = new_room(len(self.tree.first), len(self.tree.owner))
 
-    def _here(self) -> np.ndarray:
+    def here(self) -> np.ndarray:
         """The nodes of the searching seat's information state."""
         assert self.tree is not None
         n = int(self.tree.used[NODES])
@@ -211,7 +211,7 @@ class LimitedSearch:
         In a game that is held whole, mistakes are the same at all decisions, so that they lead to the same equilibrium.
         """
         assert self.tree is not None
-        here = self._here()
+        here = self.here()
         least = np.zeros((len(here), 2))
         if self.habits.gadget == NONE and not self.whole:
             natural_reach(self.tree, self.roots, self.seat, here, least)
@@ -240,7 +240,7 @@ class LimitedSearch:
             open_ &= ~((self.tree.mover[:n] == self.seat) & (own == np.uint64(key)))
             leaves = np.flatnonzero(open_)
             if len(leaves) == 0:
-                return bool(len(self._here()))
+                return bool(len(self.here()))
             if n + len(leaves) > self._most_starts:
                 return False
             for some in np.array_split(leaves, 1 + len(leaves) // _TOGETHER):
