@@ -668,8 +668,8 @@ def test_the_first_positions_leave_half_of_a_budget(playouts, budget, most):
 # Weights that say how the other seat plays ---------------------------------------------------------------------------
 
 
-def decided(search, state, heavy=0):
-    """Enter a decision of seat 0 with its belief, in which so many worlds have nearly all the weight; returns them."""
+def decided(search, state, heavy=()):
+    """Enter a decision of seat 0 with its belief, in which these worlds have nearly all the weight; returns weights."""
     seen, agent = state.observations(0), fl.load_agent("first_legal")
     tracker, keys = fl.Tracker(state.game, 0), []
     agent.start(state.game, 0, 0)
@@ -678,36 +678,50 @@ def decided(search, state, heavy=0):
         tracker.observe(observation)
         agent.observe(observation)
     worlds = merged(state.game, tracker.worlds())
-    weights, chosen = np.ones(len(worlds.weights)), np.arange(heavy) * (len(worlds.weights) // max(1, heavy))
-    weights[chosen] = 100.0 * len(weights)
+    rows = [row.tobytes() for row in worlds.rows]
+    weights = np.array([100.0 * len(rows) if row in heavy else 1.0 for row in rows])
     worlds = Worlds(worlds.rows, weights / weights.sum(), True)
     random = np.array([len(seen)], np.uint64)
     passed = np.array([*keys, agent.key], np.uint64)
     search.enter(agent.key, passed, worlds, list(seen), len(state.actions()), 0, random)
     search.run(2000, random)
-    return [row.tobytes() for row in worlds.rows[chosen]]
+    return dict(zip(rows, worlds.weights.tolist(), strict=True))
 
 
-def test_half_of_the_positions_are_drawn_by_weight_where_weights_say_how_the_other_seat_plays():
-    """Weights are the likelihoods of fresh positions; nothing else can say that these are likelier than others."""
-    state, carried = fl.new_state("dark_hex(rows=4,cols=4)"), 0
+def searched_by_weight(heavy=()):
+    """The third decision of a game of Dark Hex with 16 positions, and the weights of its belief."""
+    state = fl.new_state("dark_hex(rows=4,cols=4)")
     search = LimitedSearch(state.game, 0, rollout(state.game), plan(positions=16, weighed=True, small=0))
     for action in (5, 0, 6, 1, 9, 2):
         if state.player == 0:
             decided(search, state)
         state.play(action)
-    heavy = decided(search, state, heavy=3)
-    roots, of_world = search.roots, {}
-    for place, node in enumerate(roots.node.tolist()):
-        if search.tree.true[node]:
-            of_world[search.rows[node].tobytes()] = place
-            carried += place < search.carried
-    assert len(of_world) == 16 and carried == 8 and set(heavy) <= set(of_world)
-    prior = {row: roots.prior[roots.group[place]] for row, place in of_world.items()}
-    fresh = [row for row, place in of_world.items() if place >= search.carried]
-    assert len(set(heavy) & set(fresh)) >= 2
+    return search, decided(search, state, heavy)
+
+
+def places_of(search):
+    """The places among the roots of the positions that may be true, by world."""
+    nodes = search.roots.node.tolist()
+    return {search.rows[node].tobytes(): place for place, node in enumerate(nodes) if search.tree.true[node]}
+
+
+def test_half_of_the_positions_are_drawn_by_weight_where_weights_say_how_the_other_seat_plays():
+    """The weights are also how likely the fresh positions are, and the carried ones together."""
+    search, weights = searched_by_weight()
+    carried = [row for row, place in places_of(search).items() if place < search.carried]
+    heavy = [carried[0], *[row for row in weights if row not in places_of(search)][::40][:3]]
+    search, weights = searched_by_weight(heavy)
+    places, roots = places_of(search), search.roots
+    assert len(heavy) == 4 and len(places) == 16 and set(heavy) <= set(places)
+    assert {row for row, place in places.items() if place < search.carried} == set(carried) and len(carried) == 8
+    prior = {row: roots.prior[roots.group[place]] for row, place in places.items()}
+    fresh = [row for row in places if row not in carried]
     light = [prior[row] for row in fresh if row not in heavy]
-    assert len(light) >= 4 and min(prior[row] for row in heavy if row in fresh) > 3 * max(light)
+    assert len(light) >= 4 and min(prior[row] for row in heavy[1:]) > 3 * max(light)
+    even = 0.5 / len(roots.prior)  # half of a prior is even, the other half is the likelihood
+    likelihood = sum(2 * (prior[row] - even) for row in fresh)
+    known = sum(weights[row] for row in carried)
+    assert 0.2 < known < 0.3 and likelihood == pytest.approx(1.0 - known, rel=0.02)
 
 
 @pytest.mark.parametrize(
