@@ -284,8 +284,10 @@ class LimitedSearch:
             self.tree = None
             return False
         self.tree, self.rows, self.carried = kept.tree, kept.rows, len(kept.nodes)
-        known = self._known(worlds, kept.nodes[kept.possible])
         wanted = max(0, positions - int(kept.possible.sum()))
+        known = np.zeros(len(worlds.weights), bool)  # which worlds the tree has
+        if wanted or self.plan.weighed:
+            known = self._known(worlds, kept.nodes[kept.possible])
         which, weights = self._new_worlds(worlds.weights, np.flatnonzero(~known), wanted, random)
         fresh = self._added(worlds.rows, which, 1, random)
         keys = np.concatenate([kept.keys, np.setdiff1d(self._other_keys(fresh), kept.keys)])
