@@ -93,6 +93,7 @@ class Searcher(Agent):
         return bool(self.weights == SENSIBLE_PLAY)
 
     def _most_worlds(self) -> int:
+        """The most worlds in the belief."""
         return self.cap
 
     def _ask(self, seat: int, observations: list[int], actions: list[int]) -> Sequence[float]:

@@ -2,9 +2,9 @@
 
 Let I be the searching seat's information state. The histories of the tree in I are of order 1: what the seat holds
 possible. Histories that the other seat cannot tell from one of them are of order 2: what the seat thinks that the
-other one may hold possible. Histories further out are dropped. Of too many histories of order 1 only the likeliest are
-kept, by the reach of both seats and of chance in the last search; the paper keeps all. On the full board of Dark Chess
-an even draw would keep a quarter of the likelihood. For a group J of histories that look alike to the other seat,
+other one may hold possible. Histories further out are dropped. The paper keeps all histories of order 1. Of too many,
+either the likeliest are kept, by the reach of both seats and of chance in the last search, or some are drawn evenly.
+For a group J of histories that look alike to the other seat,
 
     share of h in J    ~ reach of h by our own strategy and chance in the last search
     alternative of J   = our mean value in J - gift / our reach of J
@@ -54,11 +54,13 @@ def carry(
     frozen: bool,
     plan: np.ndarray,
     most: int,
+    likeliest: bool,
     random: np.ndarray,
 ) -> Carried | None:
     """What remains of a tree when the searching seat is to move at the information state `key`; None if nothing does.
 
-    At most `most` histories of order 1 remain, the likeliest ones; of those that are equally likely, some are drawn.
+    At most `most` histories of order 1 remain: with `likeliest` these, and some of those that are equally likely, else
+    some drawn evenly.
     With `frozen`, the seat's strategy in histories of order 2 changes no more. Alternatives are not below -scale.
     `plan` has the strategies of both seats, by slot.
     """
@@ -71,7 +73,8 @@ def carry(
     possible = np.flatnonzero(ours)
     if len(possible) > most:
         draw(random, possible, len(possible))
-        possible = possible[np.argsort(-(own * theirs)[possible], kind="stable")]
+        if likeliest:
+            possible = possible[np.argsort(-(own * theirs)[possible], kind="stable")]
     dropped = possible[most:]
     ours[dropped] = False
     other = tree.keys[:n, 1 - seat]

@@ -10,11 +10,11 @@ them.
 
 Every later decision of a larger game begins where the last one left off (`carry.py`), with at most `positions` possible
 histories. If there are fewer, worlds of the belief that the tree lacks are added at random until there are so many.
-Where the weights of worlds say how the other seat plays, only half of the positions come from the tree; the others are
-drawn by weight, and weights also say how likely the two kinds are. So a search that has lost sight of the truth comes
-back to it. A new world is a group of its own, unless the other seat cannot tell it from a history of the tree. Its
-alternative is the smaller of its evaluation and the value of the last search. The paper takes worlds of order 2 from
-the last tree alone.
+Where the weights of worlds say how the other seat plays, only half of the positions come from the tree, the likeliest
+ones. The others are drawn by weight, and weights also say how likely the two kinds are, so that a search which has lost
+sight of the truth comes back to it. A new world is a group of its own, unless the other seat cannot tell it from a
+history of the tree. Its alternative is the smaller of its evaluation and the value of the last search. The paper takes
+worlds of order 2 from the last tree alone.
 Where all worlds that agree with the public observations are known, some of them are added, too (`public.py`); and if
 the plan leaves it open, there is no gadget then: how likely we think a group is a better guide than the worst of all
 groups.
@@ -278,7 +278,7 @@ class LimitedSearch:
             return True
         kept = carry(
             self.tree, self.rows, self.roots, self.seat, key, self.plan.order, self.habits.scale, self.plan.frozen,
-            self.profile(), self._most_carried, random,
+            self.profile(), self._most_carried, self.plan.weighed, random,
         )  # fmt: skip
         if kept is None:
             self.tree = None
