@@ -75,6 +75,15 @@ def test_an_engine_says_what_positions_are_worth_to_the_side_to_move():
     assert np.corrcoef(np.clip(values, -2000, 2000), np.clip(out, -2000, 2000))[0, 1] > 0.5
 
 
-def test_bad_options_get_one_line(capsys):
-    with pytest.raises(SystemExit, match="error: --blocks, --depth and --epochs must be at least 1"):
-        network_fit.main(["--out", "x.npz", "--blocks", "0"])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--out", "x.npz", "--blocks", "0"], "error: --blocks, --depth and --epochs must be at least 1"),
+        (["--out", "nowhere/x.npz"], "error: there is no folder nowhere; choose another --out"),
+    ],
+)
+def test_bad_options_get_one_line_before_anything_is_made(arguments, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match=words):
+        network_fit.main(arguments)
+    assert not list(tmp_path.iterdir())

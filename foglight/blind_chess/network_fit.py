@@ -15,6 +15,7 @@ Needs `foglight[values]` and Stockfish.
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -164,10 +165,8 @@ def collected(folder: Path, blocks: int, depth: int) -> tuple[np.ndarray, np.nda
 
 def fit(data: Positions, epochs: int, seed: int, show: Any) -> tuple[dict[str, np.ndarray], tuple[float, float]]:
     """The weights, and the error of the formula and of the corrected one in positions that were not learned."""
-    try:
-        import torch
-    except ImportError:
-        raise BadInput("fitting needs PyTorch: pip install 'foglight[values]'") from None
+    import torch
+
     torch.manual_seed(seed)
     pieces = torch.from_numpy(data.pieces.astype(np.int64))
     formula, wanted = (torch.from_numpy(x / SCALE).float() for x in (data.formula, data.wanted.clip(-20000, 20000)))
@@ -237,6 +236,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         if min(chosen.blocks, chosen.depth, chosen.epochs) < 1:
             raise BadInput("--blocks, --depth and --epochs must be at least 1")
+        if not chosen.out.parent.is_dir():
+            raise BadInput(f"there is no folder {chosen.out.parent}; choose another --out")
+        if find_spec("torch") is None:
+            raise BadInput("fitting needs PyTorch: pip install 'foglight[values]'")
         data = describe(*collected(chosen.folder, chosen.blocks, chosen.depth))
         with progress_bar("steps") as show:
             weights, (before, after) = fit(data, chosen.epochs, chosen.seed, show)
