@@ -743,4 +743,4 @@ def test_worlds_are_weighed_by_sensible_play_where_there_is_an_evaluation_and_no
     agent = fl.load_agent(f"kluss{options}")
     agent.start(game, 0, 0)
     assert isinstance(agent.belief.policy, Sensible) == sensible == agent._search.plan.weighed
-    assert agent.belief.cap == cap
+    assert agent.belief.cap == cap and agent.belief._tracker._refill != sensible

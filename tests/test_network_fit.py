@@ -18,6 +18,33 @@ def _formula(rows, out):
         out[i] = estimate.centipawns(8, rows[i])
 
 
+@kernel
+def _corrected(rows, out):
+    for i in range(len(rows)):
+        out[i] = estimate.corrected(8, rows[i])
+
+
+def corrections(weights, data):
+    """What a network adds to the formula, by the weights as whole numbers and the descriptions of all pieces."""
+    table = np.vstack([weights["weights"], np.zeros_like(weights["weights"][:1])]).astype(np.int64)
+    hidden = table[data.pieces].sum(axis=1) + weights["bias"]
+    hidden += np.round(data.formula).astype(np.int64)[:, None] * weights["estimate"] >> 8
+    return ((np.maximum(hidden, 0) * weights["output"]).sum(axis=1) + weights["constant"]) / network.UNIT
+
+
+def test_what_is_learned_is_what_the_evaluation_sees():
+    """The descriptions of pieces, and the shipped weights, give the corrections that the compiled network gives."""
+    rows = network_fit.positions(3000, 7)
+    formula, corrected = np.empty(len(rows)), np.empty(len(rows))
+    _formula(rows, formula)
+    _corrected(rows, corrected)
+    open_ = np.abs(formula) <= estimate.MOST
+    data = network_fit.describe(rows, formula)
+    with np.load(network.PATH) as weights:
+        assert corrections(weights, data) == pytest.approx((corrected - formula)[open_], abs=1e-6)
+    assert open_.sum() == len(data.pieces) > 2000
+
+
 def test_positions_follow_from_the_seed_and_differ():
     rows, same, other = (network_fit.positions(2000, seed) for seed in (1, 1, 2))
     assert (rows == same).all() and not (rows == other).all()
@@ -42,9 +69,7 @@ def test_a_network_learns_what_the_formula_lacks_and_keeps_it_as_whole_numbers()
             and weights[array].dtype == getattr(network, name).dtype
         )
     assert np.abs(weights["weights"]).max() <= network.OFFSET
-    hidden = np.vstack([weights["weights"], np.zeros_like(weights["weights"][:1])])[data.pieces].astype(np.int64).sum(1)
-    hidden += weights["bias"] + (np.round(data.formula).astype(np.int64)[:, None] * weights["estimate"] >> 8)
-    correction = ((np.maximum(hidden, 0) * weights["output"]).sum(1) + weights["constant"]) / network.UNIT
+    correction = corrections(weights, data)
     assert np.abs(correction - 150.0 * knights).mean() < 60.0  # whole numbers lose little
 
 
